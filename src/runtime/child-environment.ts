@@ -17,8 +17,10 @@ const prefixes = [
   ...['OTEL_', 'GENENV_ENGINE_', 'GENENV_TRAINER_', 'GENENV_METRICS_', 'GENENV_LOG_', 'GENENV_TELEMETRY_'],
 ];
 
-/** A part of a name, between underscores, that says that its value is a secret. */
-const secretPart = /(^|_)(TOKENS?|KEYS?|SECRETS?|PASSWORDS?|PASSWD|CREDENTIALS?|AUTH)(_|$)/i;
+/**
+ * What says anywhere in a name, as in `HF_APIKEY`, that its value is a secret. Settings of tokenizers are none.
+ */
+const secretPart = /TOKEN(?!IZ)|KEY|SECRET|PASSW|CREDENTIAL|(^|_)AUTH(_|$)/i;
 
 /** The variable by which an operator lets more through: names, separated by commas. */
 export const CHILD_VARIABLES = 'GENENV_CHILD_ENV';

@@ -61,10 +61,10 @@ export async function permittedPath(
   );
 }
 
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   const from = relative(folder, path);
   return from !== '' && from !== '..' && !from.startsWith(`..${sep}`) && resolve(folder, from) === path;
 }
 
-const refused = (field: string, path: string, reason: string): InvalidConfig =>
+export const refused = (field: string, path: string, reason: string): InvalidConfig =>
   new InvalidConfig(`experiment: ${field}: got ${show(path)}; ${reason}`);

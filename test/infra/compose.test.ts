@@ -123,6 +123,10 @@ describe('infra/compose.yaml', () => {
     expect(without).toEqual(['temporal-schema', 'temporal-namespace', 'temporal-ui']);
   });
 
+  test('starts the UI of Temporal, which asks nobody who they are, on request alone', () => {
+    expect(service('temporal-ui').profiles).toEqual(['ui']);
+  });
+
   test('holds no secret, and refuses to start without one', () => {
     const text = read('infra/compose.yaml');
     for (const [, name, value] of text.matchAll(/^\s+(\w*(?:PASSWORD|PWD|KEY)\w*): (.+)$/gm))

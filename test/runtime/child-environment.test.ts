@@ -13,6 +13,11 @@ const secrets = {
   GENENV_CODEC_KEYS: 'canary-9',
   GENENV_ENGINE_KEY: 'canary-10',
   SSH_AUTH_SOCK: '/tmp/canary-11',
+  HF_APIKEY: 'canary-13',
+  OTEL_mySecretValue: 'canary-14',
+  VLLM_authtoken: 'canary-15',
+  TORCH_DBPASSWORD: 'canary-16',
+  CUDA_TOKENSTORE: 'canary-17',
   DATABASE_URL: 'postgres://canary-12',
 };
 
@@ -33,6 +38,9 @@ test('what Python, torch, CUDA, vLLM and telemetry read passes', () => {
     HF_HOME: '/hf',
     HF_HUB_OFFLINE: '1',
     TOKENIZERS_PARALLELISM: 'false',
+    HF_TOKENIZER_CACHE: '/t',
+    GENENV_LOG_LEVEL: 'info',
+    VLLM_CPU_OMP_THREADS_BIND: '0',
     OMP_NUM_THREADS: '2',
     MKL_NUM_THREADS: '2',
     TORCH_HOME: '/torch',

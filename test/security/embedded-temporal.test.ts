@@ -77,12 +77,22 @@ const startOverHttp = (port: number, host: string): Promise<number | undefined> 
     );
   });
 
+test('the one host that its HTTP API answers has a new name at each start', async () => {
+  const hostOf = async (): Promise<string> => {
+    const launched = new TemporalServer(temporalPath(), stackPaths(home), {}, { ports: {}, hasUi: false });
+    return /httpAllowedHosts=\["(.*)"\]/.exec((await launched.launch()).args.join(' '))![1]!;
+  };
+  const hosts = [await hostOf(), await hostOf()];
+  for (const host of hosts) expect(host).toMatch(/^[0-9a-f-]{36}\.invalid$/);
+  expect(new Set(hosts).size).toBe(2);
+});
+
 test('a web page starts no workflow there, whatever host it asks for, and there is no UI', async () => {
   const ports = listeningPorts(temporal.child.pid!);
   expect(ports.length).toBeGreaterThan(1);
   const answers: (number | undefined)[] = [];
   for (const port of ports)
-    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'evil.example'])
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'evil.example', 'nobody.invalid'])
       answers.push(await startOverHttp(port, host));
   // One of the ports does speak HTTP, and refuses.
   expect(answers).toContain(403);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { Connection } from '@temporalio/client';
 import { choosePort } from '../ports.ts';
@@ -16,10 +17,11 @@ const RETENTION_SECONDS = 60 * 24 * 3600;
  */
 export const oneWritePartition = 'matching.numTaskqueueWritePartitions=1';
 /**
- * The dev server always opens an HTTP API, which takes requests of any web page: from any origin, to any host.
- * No host is called so, and nothing here uses that API.
+ * The dev server always opens an HTTP API, which takes requests of any web page: from any origin, to any host
+ * that is allowed. None is: the name is new at each start, so that nobody can point it at the loopback, and
+ * nothing here uses that API.
  */
-export const closedHttpApi = 'frontend.httpAllowedHosts=["nobody.invalid"]';
+const closedHttpApi = (): string => `frontend.httpAllowedHosts=["${randomUUID()}.invalid"]`;
 
 /**
  * Temporal's dev server on a SQLite file. Its UI, which answers any host that a web page has pointed at the
@@ -93,7 +95,7 @@ export class TemporalServer implements Service {
         ...Object.entries(flags).flat(),
         ...(this.#hasUi ? ['--ui-port', String(this.#ports.ui)] : ['--headless']),
         ...pragmas,
-        ...[oneWritePartition, closedHttpApi].flatMap((value) => ['--dynamic-config-value', value]),
+        ...[oneWritePartition, closedHttpApi()].flatMap((value) => ['--dynamic-config-value', value]),
       ],
       env: this.#env,
     };

@@ -1,7 +1,7 @@
 """POST /v1/chat/completions: `n` answers to a conversation."""
 
 import threading
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,8 +14,8 @@ from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
 from genenv_trainer.serving.responses import (
     before_stop,
+    built,
     envelope,
-    json_response,
     seed_of,
     stop_check,
     text_of,
@@ -38,7 +38,7 @@ class Message(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="allow")
     role: str
-    content: str | list[TextPart] | None = None
+    content: str | Annotated[list[TextPart], Field(fail_fast=True)] | None = None
 
     def plain(self) -> dict[str, Any]:
         parts = self.content
@@ -47,7 +47,7 @@ class Message(BaseModel):
 
 
 class ChatRequest(SamplingRequest):
-    messages: list[Message] = Field(min_length=1)
+    messages: list[Message] = Field(min_length=1, fail_fast=True)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     logprobs: bool | None = False
@@ -77,7 +77,7 @@ def prepare_sampling(
     prompts = [encode_messages(loaded, request.messages)]
     check_ids(loaded, prompts, "messages")
     limit = completion_limit(loaded, prompts, request.max_completion_tokens or request.max_tokens, "messages")
-    check_budget(request.samples, len(prompts[0]), limit)
+    check_budget(request.samples, len(prompts[0]), limit, request.top_logprobs or 0)
     return loaded, SamplingParams(
         prompts,
         request.samples,
@@ -126,11 +126,15 @@ async def chat_completions(request: ChatRequest, http: Request) -> Response:
         http, engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
     )
     shared = request.seed is None and params.n == 1
-    rows = await while_wanted(http, engine.sample(request.model, params, shared), params.unwanted)
-    body = envelope("chatcmpl", "chat.completion", request, seed)
-    if request.return_token_ids:
-        body["prompt_token_ids"] = params.prompts[0]
-    choices = [choice(request, loaded, index, row) for index, row in enumerate(rows)]
+    rows = await while_wanted(http, engine.sample(loaded, params, shared), params.unwanted)
     counted = usage(params.prompts, sum(len(row.token_ids) for row in rows))
     http.app.state.metrics.count_tokens(counted)
-    return json_response(body | {"choices": choices, "usage": counted})
+
+    def answer() -> dict:
+        body = envelope("chatcmpl", "chat.completion", request, seed)
+        if request.return_token_ids:
+            body["prompt_token_ids"] = params.prompts[0]
+        choices = [choice(request, loaded, index, row) for index, row in enumerate(rows)]
+        return body | {"choices": choices, "usage": counted}
+
+    return await built(answer)

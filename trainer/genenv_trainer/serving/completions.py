@@ -12,8 +12,8 @@ from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import Prompts, check_ids, completion_limit, encode
 from genenv_trainer.serving.responses import (
     before_stop,
+    built,
     envelope,
-    json_response,
     seed_of,
     stop_check,
     text_of,
@@ -36,7 +36,7 @@ def prepare_sampling(
     prompts = [encode(loaded, prompt, "prompt") for prompt in request.prompt]
     check_ids(loaded, prompts, "prompt")
     limit = completion_limit(loaded, prompts, request.max_tokens or 16, "prompt")
-    check_budget(len(prompts) * request.samples, max(map(len, prompts)), limit)
+    check_budget(len(prompts) * request.samples, max(map(len, prompts)), limit, request.logprobs or 0)
     return loaded, SamplingParams(
         prompts,
         request.samples,
@@ -92,12 +92,16 @@ async def completions(request: CompletionRequest, http: Request) -> Response:
         http, engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
     )
     shared = request.seed is None and len(params.prompts) * params.n == 1
-    rows = await while_wanted(http, engine.sample(request.model, params, shared), params.unwanted)
-    choices = [
-        choice(request, loaded, index, row, params.prompts[index // params.n])
-        for index, row in enumerate(rows)
-    ]
-    body = envelope("cmpl", "text_completion", request, seed)
+    rows = await while_wanted(http, engine.sample(loaded, params, shared), params.unwanted)
     counted = usage(params.prompts, sum(len(row.token_ids) for row in rows))
     http.app.state.metrics.count_tokens(counted)
-    return json_response(body | {"choices": choices, "usage": counted})
+
+    def answer() -> dict:
+        choices = [
+            choice(request, loaded, index, row, params.prompts[index // params.n])
+            for index, row in enumerate(rows)
+        ]
+        body = envelope("cmpl", "text_completion", request, seed)
+        return body | {"choices": choices, "usage": counted}
+
+    return await built(answer)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import torch
 from fastapi import Request
 
-from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.errors import ApiError, invalid_field
+from genenv_trainer.serving.footprint import Footprint, draw_limit
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import SamplingParams, sample
@@ -30,6 +31,7 @@ class WorkItem:
     work: SamplingParams | Callable[[LoadedModel], object]
     future: Future
     shared: bool = False
+    footprint: Footprint | None = None
 
     def joins(self, other: "WorkItem") -> bool:
         return self.shared and other.shared and self.model == other.model
@@ -38,6 +40,7 @@ class WorkItem:
 class Engine:
     def __init__(self, registry: Registry, threads: int):
         self.registry, self.threads = registry, threads
+        self.draw_limit = draw_limit(registry.placement.device)
         self.waiting: deque[WorkItem] = deque()
         self.changed = threading.Condition()
         self.began: float | None = None
@@ -47,10 +50,19 @@ class Engine:
         """Runs `work` on the loaded model: tokenising, which needs no batch."""
         return self._submit(WorkItem(model, work, Future()))
 
-    def sample(self, model: str, params: SamplingParams, shared: bool) -> Future:
+    def sample(self, loaded: LoadedModel, params: SamplingParams, shared: bool) -> Future:
         """Rows of one request; `shared` lets it run in one batch with others like it, at the price of
-        reproducibility."""
-        return self._submit(WorkItem(model, params, Future(), shared))
+        reproducibility. Raises a 400 for a request that takes more memory than there is for it."""
+        needed = loaded.footprint.draw_bytes([params])
+        if needed > self.draw_limit:
+            raise invalid_field(
+                "max_tokens",
+                f"{len(params.prompts) * params.n} rows with prompts of up to {max(map(len, params.prompts))} "
+                f"tokens and {params.max_tokens} to sample take {needed >> 20} MiB with this model; a request "
+                f"has at most {self.draw_limit >> 20} MiB, half of the memory",
+                "too_large",
+            )
+        return self._submit(WorkItem(loaded.name, params, Future(), shared, loaded.footprint))
 
     def busy_seconds(self) -> float:
         """How long the engine has been at what it does now; 0 if it does nothing."""
@@ -68,10 +80,15 @@ class Engine:
             while not self.waiting:
                 self.changed.wait()
             first = self.waiting.popleft()
-            others = [item for item in self.waiting if item.joins(first)][: BATCH_ROWS - 1]
-            for item in others:
-                self.waiting.remove(item)
-            return [first, *others]
+            batch = [first]
+            for item in [item for item in self.waiting if item.joins(first)]:
+                if len(batch) < BATCH_ROWS and self._has_room([*batch, item]):
+                    batch.append(item)
+                    self.waiting.remove(item)
+            return batch
+
+    def _has_room(self, batch: list[WorkItem]) -> bool:
+        return batch[0].footprint.draw_bytes([item.work for item in batch]) <= self.draw_limit
 
     def _run(self) -> None:
         # A thread has its own number of torch threads, which the order of sums depends on.

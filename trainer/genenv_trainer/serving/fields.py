@@ -74,7 +74,7 @@ class SamplingRequest(ModelRequest):
     n: int | None = Field(default=1, ge=1, le=1024)
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**64)
     temperature: Temperature | None = 1
-    stop: str | list[str] | None = None
+    stop: str | Annotated[list[str], Field(fail_fast=True)] | None = None
     return_token_ids: bool | None = False
 
     def check(self) -> None:

@@ -4,11 +4,18 @@ from genenv_trainer.serving.errors import invalid_field
 
 MAX_BODY_BYTES = 8 << 20
 
+MAX_PARTS = 1_000_000
+"""Brackets, braces and colons of a body, those in texts included: each list or field of JSON has one, and takes
+many times its bytes once it is read. Prompts full of JSON have fewer."""
+
 MAX_ROWS = 4096
 """Completions of a request: prompts * n."""
 
 MAX_TOKENS = 4_000_000
 """Tokens of a request's cache: rows * (tokens of the longest prompt + max_tokens)."""
+
+MAX_TOP_LOGPROBS = 1_000_000
+"""Alternatives that a request may ask for: rows * max_tokens * those of a token."""
 
 MAX_NAME_LENGTH = 200
 """Characters of a model's name; file systems take 255 bytes."""
@@ -18,9 +25,9 @@ MAX_STOP_LENGTH = 1000
 """Characters of a stop string: as many tokens are decoded again at each step."""
 
 
-def check_budget(rows: int, longest_prompt: int, max_tokens: int) -> None:
+def check_budget(rows: int, longest_prompt: int, max_tokens: int, top: int = 0) -> None:
     """Raises a 400 for a request of more rows or tokens than the server draws at once. `longest_prompt` and
-    `max_tokens` are tokens; 0 if they are not known yet."""
+    `max_tokens` are tokens, 0 if they are not known yet; `top` are the alternatives of a token."""
     if rows > MAX_ROWS:
         raise invalid_field(
             "n", f"prompts times n are {rows} completions; a request has at most {MAX_ROWS}", "too_large"
@@ -31,6 +38,14 @@ def check_budget(rows: int, longest_prompt: int, max_tokens: int) -> None:
             "max_tokens",
             f"{rows} rows of up to {longest_prompt} tokens of prompt and {max_tokens} to sample are {tokens} "
             f"tokens; a request has at most {MAX_TOKENS}",
+            "too_large",
+        )
+
+    if rows * max_tokens * top > MAX_TOP_LOGPROBS:
+        raise invalid_field(
+            "logprobs",
+            f"{top} alternatives to each of {rows * max_tokens} tokens are {rows * max_tokens * top}; a request "
+            f"has at most {MAX_TOP_LOGPROBS}",
             "too_large",
         )
 

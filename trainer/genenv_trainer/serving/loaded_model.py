@@ -10,6 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from genenv_trainer.adapters import check_format
 from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.models import load_model
+from genenv_trainer.serving.footprint import Footprint
 from genenv_trainer.serving.merging import MergedAdapter
 
 
@@ -30,6 +31,7 @@ class LoadedModel:
         self.end_ids = sorted(ends - {None})
         self.max_length: int | None = getattr(config, "max_position_embeddings", None)
         self.vocabulary: int = config.vocab_size
+        self.footprint = Footprint.of(config, self.model.dtype.itemsize)
 
     def token_text(self, token_id: int) -> str:
         """One token alone as text, special tokens by name."""

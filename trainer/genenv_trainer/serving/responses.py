@@ -6,7 +6,9 @@ A response is a function of its request, seed included.
 import hashlib
 import json
 import secrets
+from asyncio import get_running_loop
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from fastapi import Response
 from transformers import PreTrainedTokenizerBase
@@ -47,6 +49,16 @@ def before_stop(text: str, stops: list[str]) -> str:
 def json_response(body: dict) -> Response:
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Response(text, media_type="application/json")
+
+
+_answers = ThreadPoolExecutor(1, "answers")
+"""One thread: tokenizers are not made for several."""
+
+
+async def built(build: Callable[[], dict]) -> Response:
+    """The JSON of an answer that is built beside the event loop, which other requests wait for: an answer may
+    have a million alternatives to its tokens."""
+    return await get_running_loop().run_in_executor(_answers, lambda: json_response(build()))
 
 
 def seed_of(request: SamplingRequest) -> int:

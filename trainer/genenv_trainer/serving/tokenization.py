@@ -1,6 +1,9 @@
 """POST /tokenize and /detokenize: what the model's tokenizer makes of a text, of messages, of token ids."""
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request, Response
+from pydantic import Field
 
 from genenv_trainer.serving.chat import Message, encode_messages
 from genenv_trainer.serving.engine import while_wanted
@@ -15,12 +18,12 @@ router = APIRouter()
 
 class TokenizeRequest(ModelRequest):
     prompt: str | None = None
-    messages: list[Message] | None = None
+    messages: Annotated[list[Message], Field(fail_fast=True)] | None = None
     add_special_tokens: bool = True
 
 
 class DetokenizeRequest(ModelRequest):
-    tokens: list[int]
+    tokens: list[int] = Field(fail_fast=True)
 
 
 def tokens_of(request: TokenizeRequest, loaded: LoadedModel) -> dict:

@@ -29,17 +29,35 @@ def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry,
 
     plain = engine_module.sample
     monkeypatch.setattr(engine_module, "sample", recorded)
+    # Before the engine's thread loads any: transformers loads one model at a time.
+    loaded = {model: registry.get(model) for model in (AGENT, "copy@0")}
     engine, held = Engine(registry, threads=1), threading.Event()
     engine.call(AGENT, lambda loaded: held.wait())
     requests = [(AGENT, 1, True), (AGENT, 2, False), ("copy@0", 3, True), (AGENT, 4, True), (AGENT, 5, True)]
     waiting = [
-        engine.sample(model, SamplingParams([[5]], 1, seed, 1.0, 3), shared)
+        engine.sample(loaded[model], SamplingParams([[5]], 1, seed, 1.0, 3), shared)
         for model, seed, shared in requests
     ]
     held.set()
     rows = [future.result(timeout=30) for future in waiting]
     assert batches == [[1, 4, 5], [2], [3]]
     assert all(len(row) == 1 and len(row[0].token_ids) <= 3 for row in rows)
+
+
+def test_requests_share_a_batch_only_while_it_has_room(registry, monkeypatch):
+    batches = []
+    plain = engine_module.sample
+    monkeypatch.setattr(
+        engine_module, "sample", lambda *parts: (batches.append(len(parts[2])), plain(*parts))[1]
+    )
+    engine, held, loaded = Engine(registry, threads=1), threading.Event(), registry.get(AGENT)
+    params = [SamplingParams([[5] * length], 1, 1, 1.0, 3) for length in (1, 90, 1)]
+    engine.draw_limit = loaded.footprint.draw_bytes(params[:2]) - 1
+    engine.call(AGENT, lambda loaded: held.wait())
+    waiting = [engine.sample(loaded, one, shared=True) for one in params]
+    held.set()
+    assert [len(future.result(timeout=30)) for future in waiting] == [1, 1, 1]
+    assert batches == [2, 1]
 
 
 def test_a_failed_request_does_not_end_the_engine(registry):

@@ -7,10 +7,21 @@ import time
 
 import httpx
 import pytest
+from pydantic import ValidationError
 from server_process import ServerProcess
 from tiny_models import AGENT
+from transformers import Qwen2Config
 
-from genenv_trainer.serving.limits import MAX_BODY_BYTES, MAX_ROWS, MAX_TOKENS
+from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.footprint import Footprint, draw_limit
+from genenv_trainer.serving.limits import (
+    MAX_BODY_BYTES,
+    MAX_PARTS,
+    MAX_ROWS,
+    MAX_TOKENS,
+    MAX_TOP_LOGPROBS,
+)
 from genenv_trainer.serving.protocol import HEADER_SECONDS
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import SamplingParams, Unwanted, sample
@@ -45,6 +56,7 @@ def refused(client, path, body):
         ({"prompt": ["a"] * 40, "n": 1024, "max_tokens": 100}, "n", 40 * 1024, MAX_ROWS),
         ({"prompt": ["a"] * (MAX_ROWS + 1)}, "n", MAX_ROWS + 1, MAX_ROWS),
         ({"prompt": ["a"] * 4, "n": 1024, "max_tokens": 1000}, "max_tokens", 4_096_000, MAX_TOKENS),
+        ({"n": 1024, "max_tokens": 100, "logprobs": 5, "prompt": ["a"] * 2}, "logprobs", 1_024_000, MAX_TOP_LOGPROBS),
         ({"stop": ["x"] * 65}, "stop", 65, 64),
         ({"stop": "x" * 1001}, "stop", 1001, 1000),
     ],
@@ -96,15 +108,109 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_read(lone, declared):
     assert str(MAX_BODY_BYTES) in answer.json()["error"]["message"]
 
 
-def test_small_lists_without_end_are_refused_in_time(lone):
-    """8 MB of lists: the error must not print them all."""
-    prompt = "[" + ",".join(["[]"] * (MAX_BODY_BYTES // 3 - 100)) + ', "a"]'
-    text = f'{{"model": "{AGENT}", "prompt": {prompt}}}'
-    started = time.monotonic()
-    answer = lone.post("/v1/completions", content=text, headers={"content-type": "application/json"})
-    assert answer.status_code == 400
-    assert len(answer.text) < 1000
-    assert time.monotonic() - started < 30
+@pytest.mark.parametrize(
+    ("path", "field", "part"),
+    [
+        ("/v1/completions", "prompt", "[]"),
+        ("/v1/completions", "stop", "[]"),
+        ("/v1/chat/completions", "messages", "{}"),
+        ("/tokenize", "messages", "[]"),
+        ("/detokenize", "tokens", '":"'),
+    ],
+)
+def test_small_parts_without_end_are_refused_before_they_are_read(lone, path, field, part):
+    """JSON of millions of lists would stand on the event loop, and so would an error for each."""
+
+    def answer(count: int) -> tuple[int, str]:
+        text = f'{{"model": "{AGENT}", "{field}": [{",".join([part] * count)}]}}'
+        sent = lone.post(path, content=text, headers={"content-type": "application/json"})
+        return sent.status_code, sent.text
+
+    status, text = answer(MAX_PARTS)
+    assert (status, f"{MAX_PARTS} brackets, braces and colons" in text) == (413, True)
+    status, text = answer(MAX_PARTS // 2)
+    assert (status, len(text) < 1000) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("stop", [[]] * 9), ("messages", [[]] * 9), ("tokens", [[]] * 9)]
+)
+def test_a_list_has_one_error_however_many_parts_are_wrong(field, value):
+    """pydantic would make an error for each."""
+    from genenv_trainer.serving.chat import ChatRequest
+    from genenv_trainer.serving.tokenization import DetokenizeRequest
+
+    kind = DetokenizeRequest if field == "tokens" else ChatRequest
+    with pytest.raises(ValidationError) as caught:
+        kind.model_validate({"model": AGENT, field: value})
+    # Of a choice between text and a list, one more says that it is no text.
+    assert len([error for error in caught.value.errors() if field in error["loc"]]) <= 2
+
+
+def test_the_memory_of_a_draw_follows_from_the_model():
+    """Qwen2.5-7B in bfloat16 keeps 56 KiB a token: 28 layers, 4 heads of 128 numbers, keys and values."""
+    config = Qwen2Config(
+        hidden_size=3584,
+        intermediate_size=18944,
+        num_hidden_layers=28,
+        num_attention_heads=28,
+        num_key_value_heads=4,
+        vocab_size=152_064,
+    )
+    footprint = Footprint.of(config, 2)
+    assert footprint.cached == 56 << 10
+    params = SamplingParams([[5] * 100, [5]], 8, 1, 1.0, 28)
+    without_cache = 200 * (4 * 3584 + 3 * 18944) * 2 + 16 * 152_064 * 24
+    assert footprint.draw_bytes([params]) == 16 * 128 * (56 << 10) + without_cache
+
+
+def test_a_draw_beyond_the_memory_is_refused_with_what_it_takes(store):
+    registry = Registry(store, capacity=1)
+    engine, loaded = Engine(registry, threads=1), registry.get(AGENT)
+    params = SamplingParams([[5] * 20], 4, 1, 1.0, 30)
+    engine.draw_limit = loaded.footprint.draw_bytes([params])
+    assert len(engine.sample(loaded, params, shared=False).result(timeout=30)) == 4
+    engine.draw_limit -= 1
+    with pytest.raises(ApiError, match="4 rows with prompts of up to 20 tokens and 30 to sample take") as caught:
+        engine.sample(loaded, params, shared=False)
+    assert (caught.value.status, caught.value.param) == (400, "max_tokens")
+
+
+def test_a_draw_may_take_half_of_the_memory_or_of_what_the_container_has(tmp_path, monkeypatch):
+    half = draw_limit("cpu")
+    assert half > 1 << 30
+    for text, limit in (("max\n", None), ("8000000\n", 4_000_000)):
+        (tmp_path / "memory.max").write_text(text)
+        monkeypatch.setattr("genenv_trainer.serving.footprint.CGROUP_LIMIT", tmp_path / "memory.max")
+        assert draw_limit("cpu") == limit or limit is None
+    monkeypatch.setattr("genenv_trainer.serving.footprint.CGROUP_LIMIT", tmp_path / "none")
+    assert draw_limit("cpu") >= half
+
+
+@pytest.mark.parametrize("path", ["/v1/completions", "/v1/chat/completions"])
+def test_an_answer_is_built_beside_the_event_loop(store, monkeypatch, path):
+    from fastapi.testclient import TestClient
+
+    from genenv_trainer.serving import loaded_model
+    from genenv_trainer.serving.loaded_model import Placement
+    from genenv_trainer.serving.server import create_app
+
+    threads = set()
+    plain = loaded_model.LoadedModel.token_text
+    monkeypatch.setattr(
+        loaded_model.LoadedModel,
+        "token_text",
+        lambda *parts: (threads.add(threading.current_thread().name), plain(*parts))[1],
+    )
+    body = {"model": AGENT, "max_tokens": 3}
+    body |= {"prompt": "a", "logprobs": 2} if path == "/v1/completions" else {
+        "messages": [{"role": "user", "content": "a"}],
+        "logprobs": True,
+        "top_logprobs": 2,
+    }
+    client = TestClient(create_app(store, 1, Placement()), base_url="http://127.0.0.1")
+    assert client.post(path, json=body).status_code == 200
+    assert {name.split("_")[0] for name in threads} == {"answers"}
 
 
 def half_sent(server) -> socket.socket:
