@@ -72,7 +72,8 @@ export async function comparisonWorkflow(file: unknown): Promise<ComparisonResul
 }
 
 /**
- * All runs, `concurrency` at a time.
+ * All runs, `concurrency` at a time. If it is cancelled, it waits for those under way to save their work: Temporal
+ * terminates what still runs when this workflow ends.
  * @throws ComparisonFailed at the end, naming the runs that did not finish
  */
 async function runAll(
@@ -80,19 +81,22 @@ async function runAll(
   progress: ComparisonProgress,
   publishProgress: PublishProgress,
 ): Promise<void> {
+  let cancellation: unknown;
   await mapConcurrently(runs, concurrency, async (run) => {
+    if (cancellation !== undefined) return;
     publishProgress({ running: [...progress.running, run.id] });
     try {
       await runToEnd(id, run);
       publishProgress({ done: progress.done + 1 });
     } catch (error) {
-      if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
-      publishProgress({ failed: [...progress.failed, { id: run.id, reason: rootMessage(error) }] });
+      if (isCancellation(error) && CancellationScope.current().consideredCancelled) cancellation = error;
+      else publishProgress({ failed: [...progress.failed, { id: run.id, reason: rootMessage(error) }] });
     } finally {
       modelOutages.dropChild(run.id);
       publishProgress({ running: progress.running.filter((runId) => runId !== run.id) });
     }
   });
+  if (cancellation !== undefined) throw cancellation as Error;
   const { failed } = progress;
   if (failed.length === 0) return;
   const reasons = failed.map(({ id: runId, reason }) => `${runId}: ${reason}`).join('; ');

@@ -156,12 +156,14 @@ test('cancelling it cancels its runs', async () => {
     experiment: { ...(file.experiment as object), epochs: 500 },
   });
   await until(async () => (await progress('cancelled')).running.length === 2, 60_000, 'two runs');
-  const [first] = (await progress('cancelled')).running;
-  await until(async () => (await folder(first!).events()).length > 0, 60_000, 'the first run');
+  const { running } = await progress('cancelled');
+  for (const id of running)
+    await until(async () => (await folder(id).events()).length > 0, 60_000, `the run ${id}`);
   await handle.cancel();
   await messageOf(handle.result());
   expect((await progress('cancelled')).status).toBe('cancelled');
-  expect((await stack.client.workflow.getHandle(first!).describe()).status.name).toBe('CANCELLED');
+  for (const id of running)
+    expect((await stack.client.workflow.getHandle(id).describe()).status.name).toBe('CANCELLED');
 }, 240_000);
 
 test('the same id with a file that changes a run is refused, and wrong input fails at once', async () => {
