@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { repository } from '../../infra/setup/locations.mjs';
@@ -10,9 +10,11 @@ import { markdown, summarise, withEarlier } from './table.ts';
 import type { Results } from './table.ts';
 
 /**
- * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME]… [--long] [--jobs N] [--add] [--no-write]`:
+ * `npm run test:chaos -- [--runs N] [--seed S] [--first K] [--class NAME]… [--long] [--jobs N]
+ * [--outcomes FILE] [--add] [--no-write]`:
  * disturbs N runs with faults that follow from the seed. `--first` begins at the K-th, `--class` takes those
- * whose name or row contains NAME; `--add` leaves the other classes of the table as they are.
+ * whose name or row contains NAME; `--outcomes` keeps the outcome of each run in a file, and runs none again that
+ * the file has; `--add` leaves the other classes of the table as they are.
  */
 const { values } = parseArgs({
   options: {
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     class: { type: 'string', multiple: true, default: [''] },
     long: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '1' },
+    outcomes: { type: 'string' },
     add: { type: 'boolean', default: false },
     'no-write': { type: 'boolean', default: false },
   },
@@ -48,7 +51,17 @@ if (chosen.length === 0)
   fail(
     `--class: got ${JSON.stringify(values.class)}; allowed: ${classes.map(({ name, long }) => `${name}${long ? ' (with --long)' : ''}`).join(', ')}`,
   );
-const planned = plan(chosen, seed, first, wholeNumber('runs', 1) ?? chosen.length);
+/** Of an earlier process with the same arguments. */
+const earlier = values.outcomes === undefined ? [] : readOutcomes(values.outcomes);
+const planned = plan(chosen, seed, first, wholeNumber('runs', 1) ?? chosen.length).filter(
+  ({ index, fault }) => !earlier.some((outcome) => outcome.index === index && outcome.name === fault.name),
+);
+
+function readOutcomes(file: string): Outcome[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as Outcome);
+}
 
 const repeat = ({ index }: Outcome): string =>
   [
@@ -64,6 +77,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 let done = 0;
 const tell = (outcome: Outcome): void => {
   done += 1;
+  if (values.outcomes !== undefined) appendFileSync(values.outcomes, `${JSON.stringify(outcome)}\n`);
   const result = outcome.recovered ? 'recovered' : 'FAILED';
   const state = outcome.skipped === undefined ? result : `skipped: ${outcome.skipped}`;
   const { requests, steps, activities } = outcome.redone;
@@ -76,7 +90,7 @@ const tell = (outcome: Outcome): void => {
 const outcomes = await driveAll(planned, seed, { jobs, signal: interrupted.signal, tell });
 if (interrupted.signal.aborted) process.exit(130);
 
-const results = summarise(outcomes, seed);
+const results = summarise([...earlier, ...outcomes], seed);
 console.log(`\n${markdown(results)}`);
 if (!values['no-write']) {
   const file = join(repository, 'bench', 'chaos.json');
