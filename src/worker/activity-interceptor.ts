@@ -7,6 +7,7 @@ import { shortReason } from '../inference/outage-reason.ts';
 import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
 import type { RunEvent } from '../runs/file-schemas.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
+import { epochId } from '../types/ids.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
 import { checkArguments, InvalidInput } from '../validation/checked-input.ts';
 import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';
@@ -76,25 +77,28 @@ export function checkInput(activityType: string, args: readonly unknown[]): void
   checkArguments(`activity ${activityType}`, [inputSchemas[activityType as keyof typeof inputSchemas]], args);
 }
 
-/** The run whose files an activity writes for its workflow alone. Others are asked by comparisons and nights too. */
-const runWritten = {
-  parseExperiment: (input: { id: string }) => input.id,
-  openEpoch: (input: { id: string }) => input.id,
-  retuneExperiment: (input: { id: string }) => input.id,
-  recordEnd: (input: { id: string }) => input.id,
-  commitEpoch: (input: { run: { id: string } }) => input.run.id,
+/** Ids of the workflows that may ask for an activity that writes the files of a run. */
+const owners = {
+  parseExperiment: (input: { id: string }) => [input.id],
+  openEpoch: (input: { id: string }) => [input.id],
+  retuneExperiment: (input: { id: string }) => [input.id],
+  recordEnd: (input: { id: string }) => [input.id],
+  commitEpoch: ({ run, epoch }: { run: { id: string }; epoch: number }) => [
+    run.id,
+    `${run.id}/${epochId(epoch)}`,
+  ],
 } as const;
 
 /**
- * A run's id is the id of its workflow, with which the ids of its epochs' workflows begin; resets and
- * continuations keep it. Whatever else asks for these activities is not that run.
+ * A run's id is the id of its workflow, and each of its epochs has a workflow of its own; resets and
+ * continuations keep these ids. Whatever else asks for these activities is not that run.
  * @param workflow id of the workflow that asks; undefined if none does
  * @throws InvalidInput
  */
 export function checkOwner(activityType: string, input: unknown, workflow: string | undefined): void {
-  if (!Object.hasOwn(runWritten, activityType)) return;
-  const run = runWritten[activityType as keyof typeof runWritten](input as never);
-  if (workflow === run || workflow?.startsWith(`${run}/epoch-`)) return;
+  if (!Object.hasOwn(owners, activityType)) return;
+  const allowed: readonly string[] = owners[activityType as keyof typeof owners](input as never);
+  if (workflow !== undefined && allowed.includes(workflow)) return;
   throw new InvalidInput(
     `activity ${activityType}: only the workflow of the run, whose id is the run's, may ask for it`,
   );

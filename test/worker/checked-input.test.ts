@@ -5,7 +5,7 @@ import { inputSchemas } from '../../src/activities/input-schemas.ts';
 import { fileRef, folderRef } from '../../src/store/references.ts';
 import { policyName } from '../../src/types/run-state.ts';
 import { opening } from '../../test-support/opening.ts';
-import { checkInput } from '../../src/worker/activity-interceptor.ts';
+import { checkInput, checkOwner } from '../../src/worker/activity-interceptor.ts';
 
 const hash = (digit: string): string => digit.repeat(64);
 const experiment = fileRef(hash('e'), '.json', 1, 1);
@@ -97,5 +97,31 @@ describe('the input of an activity', () => {
     const night = (samples: number) => ({ nightly: { evaluation: { samples } } });
     expect(() => checkInput('compareAgents', [{ night: night(1e9) }])).toThrow(/samples: .*<=1024/);
     expect(() => checkInput('compareAgents', [{ night: night(1024) }])).not.toThrow(/samples:/);
+  });
+});
+
+describe('an activity that writes the files of a run', () => {
+  const commit = { run: { id: 'r' }, epoch: 3 };
+
+  it.each([
+    ['commitEpoch', commit, 'r'],
+    ['commitEpoch', commit, 'r/epoch-0003'],
+    ['openEpoch', { id: 'r' }, 'r'],
+    ['rollOut', { run: { id: 'r' } }, 'anything'],
+  ])('%s %j is for the workflow %s', (activity, input, workflow) => {
+    expect(() => checkOwner(activity, input, workflow)).not.toThrow();
+  });
+
+  it.each([
+    ['commitEpoch', commit, 'r/epoch-0004'],
+    ['commitEpoch', commit, 'r/epoch-evil'],
+    ['commitEpoch', commit, 'r/epoch-0003/x'],
+    ['commitEpoch', commit, undefined],
+    ['openEpoch', { id: 'r' }, 'r/epoch-0003'],
+    ['parseExperiment', { id: 'r' }, 'r/epoch-0003'],
+    ['retuneExperiment', { id: 'r' }, 'r/epoch-evil'],
+    ['recordEnd', { id: 'r' }, 's'],
+  ])('%s %j is not for the workflow %s', (activity, input, workflow) => {
+    expect(() => checkOwner(activity, input, workflow)).toThrow('only the workflow of the run');
   });
 });
