@@ -180,19 +180,18 @@ describe('a schedule of seconds', () => {
     await create('caught-up', '6h');
     await create('missed', '10s');
     // What the server has not looked at yet begins to count when it does.
-    for (const id of ['caught-up', 'missed'])
-      expect((await stack.client.schedule.getHandle(id).describe()).info.nextActionTimes[0]).toEqual(due);
+    for (const id of ['caught-up', 'missed']) {
+      const { nextActionTimes, recentActions } = (await stack.client.schedule.getHandle(id).describe()).info;
+      expect([nextActionTimes[0], recentActions]).toEqual([due, []]);
+    }
     await stack.temporal.stop('SIGKILL');
     expect(Date.now()).toBeLessThan(due.getTime());
     await sleep(due.getTime() + 13_000 - Date.now());
-    const back = Date.now();
     stack.startTemporal();
     await stack.connect();
     await decided('caught-up', 1);
     const { recentActions } = (await stack.client.schedule.getHandle('caught-up').describe()).info;
-    expect(
-      recentActions.map(({ scheduledAt, takenAt }) => [scheduledAt.getTime(), takenAt.getTime() > back]),
-    ).toEqual([[due.getTime(), true]]);
+    expect(recentActions.map(({ scheduledAt }) => scheduledAt)).toEqual([due]);
     expect((await record('caught-up'))[0]).toMatchObject({ night: 1, outcome: 'promoted' });
     expect((await stack.client.schedule.getHandle('missed').describe()).info).toMatchObject({
       recentActions: [],
