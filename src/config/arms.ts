@@ -1,4 +1,12 @@
 import { z } from 'zod';
+import {
+  maxCount,
+  nameField,
+  nonNegativeNumber,
+  pathField,
+  positiveCount,
+  positiveNumber,
+} from '../validation/limited-fields.ts';
 import { apiKeyEnv, httpUrl } from './server-address.ts';
 
 /**
@@ -13,26 +21,17 @@ const poolSourceSchema = z
         type: z.literal('model'),
         baseUrl: httpUrl.describe('OpenAI-compatible server that is asked for chat completions.'),
         apiKeyEnv,
-        model: z.string().min(1).max(1_000).describe('Name of the model there.'),
-        temperature: z.number().min(0).max(1_000_000).default(1).describe('Sampling temperature.'),
-        maxTokens: z
-          .int()
-          .positive()
-          .max(1_000_000)
-          .default(1024)
-          .describe('Maximum number of new tokens in a completion.'),
+        model: nameField.describe('Name of the model there.'),
+        temperature: nonNegativeNumber.default(1).describe('Sampling temperature.'),
+        maxTokens: positiveCount.default(1024).describe('Maximum number of new tokens in a completion.'),
       })
       .describe('Written by a model, from examples of the base tasks.'),
     z
       .strictObject({
         type: z.literal('file'),
-        path: z
-          .string()
-          .min(1)
-          .max(4_096)
-          .describe(
-            'JSON Lines on the worker’s machine, a task a line: {"spec": "…"}; in a folder of GENENV_DATA.',
-          ),
+        path: pathField.describe(
+          'JSON Lines on the worker’s machine, a task a line: {"spec": "…"}; in a folder of GENENV_DATA.',
+        ),
         sha256: z
           .string()
           .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
@@ -46,18 +45,10 @@ const poolSourceSchema = z
 
 /** Settings of the predictor of success, in arms that choose among candidates. */
 const predictorFields = {
-  bandwidth: z
-    .number()
-    .positive()
-    .max(1_000_000)
+  bandwidth: positiveNumber
     .default(1)
     .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
-  memory: z
-    .int()
-    .positive()
-    .max(1_000_000)
-    .default(4)
-    .describe('Epochs of outcomes that the predictor looks back on.'),
+  memory: positiveCount.default(4).describe('Epochs of outcomes that the predictor looks back on.'),
 };
 
 const genenvArm = z
@@ -76,10 +67,7 @@ const randomArm = z
 const staticArm = z
   .strictObject({
     type: z.literal('static'),
-    variations: z
-      .int()
-      .positive()
-      .max(1_000_000)
+    variations: positiveCount
       .default(5)
       .describe('Variations of each base task that the frozen simulator writes, once. Paper: 5.'),
   })
@@ -88,10 +76,7 @@ const staticArm = z
 const offlineArm = z
   .strictObject({
     type: z.literal('offline'),
-    multiple: z
-      .number()
-      .positive()
-      .max(1_000_000)
+    multiple: positiveNumber
       .default(2)
       .describe(
         'Size of the data set before it is filtered, in multiples of the base tasks. Paper: 2 and 4.',
@@ -106,7 +91,7 @@ const selectionArm = z
     candidates: z
       .int()
       .min(2)
-      .max(1_000_000)
+      .max(maxCount)
       .default(4)
       .describe('Tasks that the frozen simulator writes for each that is rolled out.'),
     ...predictorFields,
@@ -119,7 +104,7 @@ const bestOfNArm = z
     candidates: z
       .int()
       .min(2)
-      .max(1_000_000)
+      .max(maxCount)
       .default(4)
       .describe('n: tasks that the frozen simulator writes for each that is rolled out.'),
     exemplars: z
@@ -128,7 +113,7 @@ const bestOfNArm = z
       .max(16)
       .default(3)
       .describe('Tasks of D_env in each of its prompts, drawn by exp(λ R_env).'),
-    lambda: z.number().min(0).max(1_000_000).default(5).describe('Temperature λ of that draw.'),
+    lambda: nonNegativeNumber.default(5).describe('Temperature λ of that draw.'),
     ...predictorFields,
   })
   .describe(
@@ -139,10 +124,7 @@ const bestOfNArm = z
 const windowArm = z
   .strictObject({
     type: z.literal('window'),
-    start: z
-      .number()
-      .positive()
-      .max(1_000_000)
+    start: positiveNumber
       .default(1)
       .describe('Hardest level at the start, in the world’s own unit of difficulty.'),
     raiseAt: z
@@ -151,17 +133,9 @@ const windowArm = z
       .max(1)
       .default(0.9)
       .describe('Success at the hardest level at which the next one opens.'),
-    step: z.number().positive().max(1_000_000).default(1).describe('Distance of two levels.'),
-    levels: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .default(4)
-      .describe('Levels that stay open, the hardest included.'),
-    minAttempts: z
-      .int()
-      .positive()
-      .max(1_000_000)
+    step: positiveNumber.default(1).describe('Distance of two levels.'),
+    levels: positiveCount.default(4).describe('Levels that stay open, the hardest included.'),
+    minAttempts: positiveCount
       .default(64)
       .describe('Attempts at the hardest level before it is judged, over as many epochs as that takes.'),
   })

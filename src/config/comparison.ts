@@ -3,6 +3,7 @@ import { InvalidConfig } from '../validation/invalid-config.ts';
 import { show } from '../validation/issue-messages.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
+import { schemaField, uncheckedName } from '../validation/limited-fields.ts';
 import { replayCount } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 import { merge, parseExperiment } from './parse-experiment.ts';
@@ -37,11 +38,7 @@ const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
 
 export const crossPlaySchema = z
   .strictObject({
-    arms: z
-      .array(z.string().max(1_000))
-      .min(1)
-      .max(1_000)
-      .describe('Arms whose checkpoints meet each other.'),
+    arms: z.array(uncheckedName).min(1).max(1_000).describe('Arms whose checkpoints meet each other.'),
     seeds: seedsSchema.describe('Seeds of which.'),
     checkpoints: z
       .int()
@@ -58,7 +55,7 @@ export const crossPlaySchema = z
 
 export const probesSchema = z
   .strictObject({
-    arms: z.array(z.string().max(1_000)).min(1).max(1_000).describe('Arms whose agents are probed.'),
+    arms: z.array(uncheckedName).min(1).max(1_000).describe('Arms whose agents are probed.'),
     seeds: seedsSchema.describe('Seeds of which.'),
     checkpoints: z
       .int()
@@ -115,7 +112,7 @@ const armRule = 'expected 1 to 24 letters, digits, dashes or underscores, no und
 /** The comparison file: what the workflow `comparison` is started with. */
 export const comparisonSchema = z
   .strictObject({
-    $schema: z.string().max(4_096).optional().describe('For editors.'),
+    $schema: schemaField,
     name: z
       .string()
       .regex(comparisonIdPattern, comparisonIdRule)
@@ -124,17 +121,17 @@ export const comparisonSchema = z
       'Seeds that every arm is run under: each arm starts from the same warm policies under a seed.',
     ),
     experiment: z
-      .record(z.string().max(1_000), z.unknown())
+      .record(uncheckedName, z.unknown())
       .describe(
         'The content of an experiment file, which all arms share. Name and seed come from the comparison.',
       ),
     arms: z
-      .record(z.string().regex(armPattern, armRule), z.record(z.string().max(1_000), z.unknown()))
+      .record(z.string().regex(armPattern, armRule), z.record(uncheckedName, z.unknown()))
       .describe(
         'What each arm changes in the experiment: objects merge key by key, other values replace; null ' +
           'takes a policy’s training away.',
       ),
-    baseline: z.string().max(1_000).describe('Arm that the others are compared with, seed by seed.'),
+    baseline: uncheckedName.describe('Arm that the others are compared with, seed by seed.'),
     concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
     threshold: z
       .number()

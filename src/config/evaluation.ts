@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
+import { nameField, nonNegativeCount, schemaField } from '../validation/limited-fields.ts';
 import { evaluationOptions } from './method.ts';
 import { runIdPattern } from './run-id.ts';
 import { apiKeyEnv, httpUrl } from './server-address.ts';
@@ -16,7 +17,7 @@ const policySchema = z
       .strictObject({
         type: z.literal('served'),
         baseUrl: httpUrl.describe('OpenAI-compatible server.'),
-        model: z.string().min(1).max(1_000).describe('Name that the server knows the model by.'),
+        model: nameField.describe('Name that the server knows the model by.'),
         apiKeyEnv,
         api: z
           .enum(['chat', 'completions'])
@@ -30,13 +31,7 @@ const policySchema = z
       .strictObject({
         type: z.literal('run'),
         run: z.string().regex(runIdPattern, 'expected the id of a run').describe('Id of a run.'),
-        epoch: z
-          .int()
-          .min(0)
-          .max(1_000_000)
-          .nullable()
-          .default(null)
-          .describe('Its committed epoch; null = the last.'),
+        epoch: nonNegativeCount.nullable().default(null).describe('Its committed epoch; null = the last.'),
         api: z.enum(['chat', 'completions']).default('chat').describe('As for a served one.'),
       })
       .describe('The agent of a run, asked on the server that the run used.'),
@@ -48,7 +43,7 @@ const policySchema = z
 
 export const evaluationSchema = z
   .strictObject({
-    $schema: z.string().max(4_096).optional().describe('For editors.'),
+    $schema: schemaField,
     name: z
       .string()
       .regex(evaluationIdPattern, evaluationIdRule)

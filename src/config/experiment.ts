@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { worldSettings } from '../worlds/settings.ts';
+import { nonNegativeCount, schemaField } from '../validation/limited-fields.ts';
 import { armSchema } from './arms.ts';
 import {
   difficultySchema,
@@ -17,7 +18,7 @@ import { runIdPattern } from './run-id.ts';
 /** The experiment file, resolved: presets merged in, every default written out. */
 export const experimentSchema = z
   .strictObject({
-    $schema: z.string().max(4_096).optional().describe('For editors.'),
+    $schema: schemaField,
     name: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores')
@@ -43,7 +44,7 @@ export const experimentSchema = z
           .string()
           .regex(runIdPattern, 'expected the id of a run')
           .describe('Id of the run to start from.'),
-        epoch: z.int().min(0).max(1_000_000).describe('Its committed epoch to start from.'),
+        epoch: nonNegativeCount.describe('Its committed epoch to start from.'),
       })
       .nullable()
       .default(null)

@@ -1,20 +1,23 @@
 import { z } from 'zod';
+import {
+  heartbeatTimeout,
+  nameField,
+  nonNegativeNumber,
+  positiveCount,
+  positiveNumber,
+  timeLimit,
+} from '../validation/limited-fields.ts';
 import { apiKeyEnv, httpUrl, searchUrl } from './server-address.ts';
 
 /** What is evaluated, and how: what an experiment's own evaluations share with those of a file. */
 export const evaluationOptions = {
   suites: z
-    .array(z.string().min(1).max(1_000))
+    .array(nameField)
     .min(1)
     .max(1_000)
     .describe('Suites by name (`genenv suites` lists them), or a benchmark’s with `*`: `bfcl_v4_*`.'),
-  temperature: z.number().min(0).max(1_000_000).default(0).describe('Sampling temperature; 0 = greedy.'),
-  maxTokens: z
-    .int()
-    .positive()
-    .max(1_000_000)
-    .default(1024)
-    .describe('Maximum number of new tokens in a completion.'),
+  temperature: nonNegativeNumber.default(0).describe('Sampling temperature; 0 = greedy.'),
+  maxTokens: positiveCount.default(1024).describe('Maximum number of new tokens in a completion.'),
   seed: z.int().min(0).default(0).describe('Every other seed derives from it.'),
   toolFormat: z
     .enum(['prompt', 'native'])
@@ -31,16 +34,13 @@ export const evaluationOptions = {
   judge: z
     .strictObject({
       baseUrl: httpUrl.describe('OpenAI-compatible server.'),
-      model: z.string().min(1).max(1_000).describe('Model that judges.'),
+      model: nameField.describe('Model that judges.'),
       apiKeyEnv,
     })
     .nullable()
     .default(null)
     .describe('Model that judges free answers, in suites that have such a rule besides their own.'),
-  limit: z
-    .int()
-    .positive()
-    .max(1_000_000)
+  limit: positiveCount
     .nullable()
     .default(null)
     .describe(
@@ -55,33 +55,21 @@ export const evaluationOptions = {
     .describe('Cases that are attempted side by side: the unit of batching, storage and retry.'),
   casesPerShard: z.int().min(1).max(10_000).default(128).describe('Cases of an activity.'),
   concurrency: z.int().min(1).max(64).default(4).describe('Activities under way at a time.'),
-  requestTimeoutSeconds: z
-    .number()
-    .positive()
-    .max(31_536_000)
+  requestTimeoutSeconds: timeLimit
     .default(120)
     .describe(
       'Longest that one request may take; for the agent of a run, at least what the run’s requests may.',
     ),
-  heartbeatSeconds: z
-    .number()
-    .min(1)
-    .max(31_536_000)
+  heartbeatSeconds: heartbeatTimeout
     .default(150)
     .describe(
       'Heartbeat timeout of the activities, which heartbeat while a request is under way: how soon a worker ' +
         'that died is noticed.',
     ),
-  maxAttempts: z
-    .int()
-    .positive()
-    .max(1_000_000)
+  maxAttempts: positiveCount
     .default(100)
     .describe('Attempts at an activity before the evaluation fails. An outage of a model server costs none.'),
-  maxOutageSeconds: z
-    .number()
-    .positive()
-    .max(31_536_000)
+  maxOutageSeconds: timeLimit
     .optional()
     .describe(
       'How long a model server may be away before the evaluation fails. Left out = it is waited for without end.',
@@ -91,12 +79,7 @@ export const evaluationOptions = {
 /** What an experiment file says of its own evaluations: all but the policy, which is its agent. */
 export const benchmarksSchema = z
   .strictObject({
-    every: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .default(10)
-      .describe('After every so many epochs, and after the last.'),
+    every: positiveCount.default(10).describe('After every so many epochs, and after the last.'),
     ...evaluationOptions,
   })
   .describe('Evaluation of the agent on benchmarks.');
@@ -113,11 +96,7 @@ export const difficultySchema = z
       'Target success rate α of the simulator: its reward is highest if the agent solves this share ' +
         'of its attempts. Paper: 0.5.',
     ),
-    beta: z
-      .number()
-      .positive()
-      .max(1_000_000)
-      .describe('Sharpness β of R_env = exp(-β (p̂ - α)²). Reference release: 2; tuned: 8.'),
+    beta: positiveNumber.describe('Sharpness β of R_env = exp(-β (p̂ - α)²). Reference release: 2; tuned: 8.'),
     per: z
       .enum(['task', 'batch'])
       .describe('What p̂ is taken over: each task, or the batch of variations of one seed prompt (paper).'),
@@ -148,7 +127,7 @@ export const filterSchema = z
     }),
     z.strictObject({
       type: z.literal('topK'),
-      k: z.int().positive().max(1_000_000).describe('Number of tasks to keep, those nearest to α.'),
+      k: positiveCount.describe('Number of tasks to keep, those nearest to α.'),
       appliesTo,
     }),
   ])
@@ -160,13 +139,9 @@ export const poolsSchema = z
       .strictObject({
         mix: z
           .strictObject({
-            base: z.number().min(0).max(1_000_000).describe('Weight of the base tasks.'),
-            history: z.number().min(0).max(1_000_000).describe('Weight of valid tasks of earlier epochs.'),
-            new: z
-              .number()
-              .positive()
-              .max(1_000_000)
-              .describe("Weight of this epoch's new tasks; all of them are rolled out."),
+            base: nonNegativeNumber.describe('Weight of the base tasks.'),
+            history: nonNegativeNumber.describe('Weight of valid tasks of earlier epochs.'),
+            new: positiveNumber.describe("Weight of this epoch's new tasks; all of them are rolled out."),
           })
           .describe(
             'Shares of an epoch’s rollout tasks. Drawn tasks are rolled out afresh; base or history 0 draws none.',
@@ -176,28 +151,19 @@ export const poolsSchema = z
       .describe('D_train: what the agent trains on.'),
     environment: z
       .strictObject({
-        window: z
-          .int()
-          .positive()
-          .max(1_000_000)
+        window: positiveCount
           .nullable()
           .describe('Epochs that a record stays in D_env; null = for ever (paper).'),
         deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
         memory: z
           .strictObject({
             minReward: unit.describe('R_env that a record needs to be remembered.'),
-            perTenth: z
-              .int()
-              .positive()
-              .max(1_000_000)
-              .describe(
-                'Records remembered for each tenth of recent success in the simulator’s prompt, newest first.',
-              ),
-            recordsPerStep: z
-              .int()
-              .positive()
-              .max(1_000_000)
-              .describe('Remembered records in an optimizer step, spread evenly over the tenths.'),
+            perTenth: positiveCount.describe(
+              'Records remembered for each tenth of recent success in the simulator’s prompt, newest first.',
+            ),
+            recordsPerStep: positiveCount.describe(
+              'Remembered records in an optimizer step, spread evenly over the tenths.',
+            ),
             deduplicate: z
               .boolean()
               .optional()
@@ -249,10 +215,7 @@ export const guardsSchema = z
         'Smallest span of R_env over an epoch’s records with which the simulator is updated. Left out or ' +
           'null = always.',
       ),
-    starvedAfter: z
-      .int()
-      .positive()
-      .max(1_000_000)
+    starvedAfter: positiveCount
       .nullable()
       .optional()
       .describe(
@@ -262,16 +225,8 @@ export const guardsSchema = z
       ),
     gateAgent: z
       .strictObject({
-        every: z
-          .int()
-          .positive()
-          .max(1_000_000)
-          .default(5)
-          .describe('Epochs between two looks; after the last epoch too.'),
-        tasks: z
-          .int()
-          .positive()
-          .max(1_000_000)
+        every: positiveCount.default(5).describe('Epochs between two looks; after the last epoch too.'),
+        tasks: positiveCount
           .default(128)
           .describe(
             'Maximum number of tasks in the anchor set; one rollout each, outside the rollout budget.',
@@ -288,10 +243,7 @@ export const guardsSchema = z
       ),
     coldStart: z
       .strictObject({
-        tasks: z
-          .int()
-          .positive()
-          .max(1_000_000)
+        tasks: positiveCount
           .default(32)
           .describe('Maximum number of base tasks that the simulator varies and the agent attempts.'),
         minValid: unit
@@ -315,10 +267,7 @@ export const guardsSchema = z
 
 export const historySchema = z
   .strictObject({
-    window: z
-      .int()
-      .positive()
-      .max(1_000_000)
+    window: positiveCount
       .default(2)
       .describe('Epochs that the agent history given to the simulator looks back on.'),
   })
@@ -326,19 +275,9 @@ export const historySchema = z
 
 export const evaluationSettingsSchema = z
   .strictObject({
-    every: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .default(5)
-      .describe('Evaluate after every so many epochs, and after the last.'),
+    every: positiveCount.default(5).describe('Evaluate after every so many epochs, and after the last.'),
     samples: z.int().positive().max(1_024).default(1).describe('Attempts at each held-out task.'),
-    temperature: z
-      .number()
-      .min(0)
-      .max(1_000_000)
-      .default(1)
-      .describe('Sampling temperature of the evaluation; 0 = greedy.'),
+    temperature: nonNegativeNumber.default(1).describe('Sampling temperature of the evaluation; 0 = greedy.'),
     passAtK: z
       .int()
       .min(2)
@@ -366,36 +305,17 @@ export const durabilitySchema = z
       .max(1024)
       .default(32)
       .describe('Prompts in one request: the unit of batching, storage and retry.'),
-    requestTimeoutSeconds: z
-      .number()
-      .positive()
-      .max(31_536_000)
-      .default(50)
-      .describe('Longest that one request may take.'),
-    heartbeatSeconds: z
-      .number()
-      .min(1)
-      .max(31_536_000)
+    requestTimeoutSeconds: timeLimit.default(50).describe('Longest that one request may take.'),
+    heartbeatSeconds: heartbeatTimeout
       .default(60)
       .describe(
         'Heartbeat timeout of activities that talk to models or trainers: how soon a worker that died is noticed.',
       ),
-    epochsPerRun: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .default(20)
-      .describe('Epochs before the workflow continues as new.'),
-    maxPhaseAttempts: z
-      .int()
-      .positive()
-      .max(1_000_000)
+    epochsPerRun: positiveCount.default(20).describe('Epochs before the workflow continues as new.'),
+    maxPhaseAttempts: positiveCount
       .default(100)
       .describe('Attempts at a phase before the epoch fails. An outage of a model server costs none.'),
-    maxOutageSeconds: z
-      .number()
-      .positive()
-      .max(31_536_000)
+    maxOutageSeconds: timeLimit
       .optional()
       .describe(
         'How long a model server may be away before the epoch fails. Left out = it is waited for without end.',

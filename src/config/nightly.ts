@@ -4,6 +4,7 @@ import { show } from '../validation/issue-messages.ts';
 import { isObject } from '../validation/json-schema.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
+import { nonNegativeNumber, schemaField, uncheckedName } from '../validation/limited-fields.ts';
 import type { Experiment } from './experiment.ts';
 import { parseExperiment } from './parse-experiment.ts';
 
@@ -24,7 +25,7 @@ const nameRule = 'expected 1 to 64 letters, digits, dots, dashes or underscores,
 /** The nightly file: what a Temporal schedule gives to the workflow `nightly`. */
 export const nightlySchema = z
   .strictObject({
-    $schema: z.string().max(4_096).optional().describe('For editors.'),
+    $schema: schemaField,
     name: z
       .string()
       .regex(namePattern, nameRule)
@@ -34,7 +35,7 @@ export const nightlySchema = z
           'the name of the experiment.',
       ),
     experiment: z
-      .record(z.string().max(1_000), z.unknown())
+      .record(uncheckedName, z.unknown())
       .describe(
         'The content of an experiment file. Its seed is that of the first night; later ones derive theirs from it.',
       ),
@@ -67,12 +68,7 @@ export const nightlySchema = z
           .max(1024)
           .default(8)
           .describe('Attempts of each agent at each held-out task.'),
-        temperature: z
-          .number()
-          .min(0)
-          .max(1_000_000)
-          .default(1)
-          .describe('Sampling temperature; 0 = greedy.'),
+        temperature: nonNegativeNumber.default(1).describe('Sampling temperature; 0 = greedy.'),
       })
       .prefault({})
       .describe('How the standing and the new agent are compared.'),

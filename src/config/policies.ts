@@ -1,4 +1,13 @@
 import { z } from 'zod';
+import {
+  nonNegativeCount,
+  nonNegativeNumber,
+  pathField,
+  positiveCount,
+  positiveNumber,
+  timeLimit,
+  uncheckedName,
+} from '../validation/limited-fields.ts';
 
 /** Settings of one policy: where its weights come from, how it samples, how it is trained. */
 
@@ -15,10 +24,7 @@ export const architectureSchema = z
     layers: z.int().positive().max(1_000).describe('Transformer blocks.'),
     heads: z.int().positive().max(1_024).describe('Attention heads.'),
     intermediateSize: z.int().positive().max(262_144).describe('Width of the feed-forward layers.'),
-    initializerRange: z
-      .number()
-      .positive()
-      .max(1_000_000)
+    initializerRange: positiveNumber
       .default(0.1)
       .describe(
         'Standard deviation of the initial weights. At the usual 0.02 a model this small does not start to learn.',
@@ -31,29 +37,19 @@ export const warmUpSchema = z
   .strictObject({
     rows: z.int().positive().max(10_000_000).describe('Records of the corpus that the world writes.'),
     batch: z.int().positive().max(100_000).describe('Records a step.'),
-    learningRate: z.number().positive().max(1_000_000).describe('Peak learning rate.'),
+    learningRate: positiveNumber.describe('Peak learning rate.'),
     schedule: z
       .enum(['constant', 'linear', 'cosine'])
       .default('cosine')
       .describe('Course of the learning rate after its warm-up.'),
-    warmupSteps: z
-      .int()
-      .min(0)
-      .max(1_000_000)
-      .default(20)
-      .describe('Steps over which the learning rate rises from 0.'),
+    warmupSteps: nonNegativeCount.default(20).describe('Steps over which the learning rate rises from 0.'),
   })
   .describe('One-time supervised training; its result is cached by content.');
 
 export const adapterSchema = z
   .strictObject({
     r: z.int().positive().max(4_096).default(32).describe('Rank of the update.'),
-    alpha: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .default(64)
-      .describe('Scale of the update; it is multiplied by alpha / r.'),
+    alpha: positiveCount.default(64).describe('Scale of the update; it is multiplied by alpha / r.'),
     dropout: z
       .number()
       .min(0)
@@ -63,7 +59,7 @@ export const adapterSchema = z
         'Share of the adapter’s inputs dropped in training; above 0, sampler and trainer no longer agree.',
       ),
     targetModules: z
-      .array(z.string().max(1_000))
+      .array(uncheckedName)
       .min(1)
       .max(1_000)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
@@ -79,14 +75,10 @@ export const modelSchema = z
     z
       .strictObject({
         type: z.literal('pretrained'),
-        path: z
-          .string()
-          .min(1)
-          .max(4_096)
-          .describe(
-            'Hugging Face folder on the machines that train and serve, under GENENV_MODELS; `engine:smollm2` = the model that ' +
-              '`npm run engines -- smollm2` installs.',
-          ),
+        path: pathField.describe(
+          'Hugging Face folder on the machines that train and serve, under GENENV_MODELS; `engine:smollm2` = the model that ' +
+            '`npm run engines -- smollm2` installs.',
+        ),
         adapter: adapterSchema
           .nullable()
           .default(null)
@@ -104,68 +96,42 @@ export const modelSchema = z
 
 export const samplingSchema = z
   .strictObject({
-    temperature: z
-      .number()
-      .positive()
-      .max(1_000_000)
+    temperature: positiveNumber
       .default(1)
       .describe('Sampling temperature; the trainer divides logits by it too.'),
-    maxTokens: z.int().positive().max(1_000_000).describe('Maximum number of new tokens in a completion.'),
+    maxTokens: positiveCount.describe('Maximum number of new tokens in a completion.'),
   })
   .describe('How the policy is sampled in training.');
 
 const beta = z.number().min(0).lt(1);
 
 const optimizer = {
-  learningRate: z.number().positive().max(1_000_000).describe('Peak learning rate of AdamW.'),
-  warmupSteps: z
-    .int()
-    .min(0)
-    .max(1_000_000)
+  learningRate: positiveNumber.describe('Peak learning rate of AdamW.'),
+  warmupSteps: nonNegativeCount
     .default(0)
     .describe('Optimizer steps over which the learning rate rises from 0, over all epochs.'),
   schedule: z
     .enum(['constant', 'linear', 'cosine'])
     .default('constant')
     .describe('Course of the learning rate after its warm-up.'),
-  scheduleSteps: z
-    .int()
-    .positive()
-    .max(1_000_000)
+  scheduleSteps: positiveCount
     .nullable()
     .default(null)
     .describe('Optimizer steps that the schedule spans, over all epochs; null only with a constant one.'),
   betas: z.tuple([beta, beta]).default([0.9, 0.999]).describe('Decay of AdamW’s two moments.'),
-  weightDecay: z.number().min(0).max(1_000_000).default(0).describe('Decoupled weight decay.'),
-  maxGradNorm: z
-    .number()
-    .positive()
-    .max(1_000_000)
-    .default(1)
-    .describe('Gradients above this norm are scaled down to it.'),
-  klCoefficient: z
-    .number()
-    .min(0)
-    .max(1_000_000)
-    .describe('Weight of the KL divergence to the initial policy.'),
+  weightDecay: nonNegativeNumber.default(0).describe('Decoupled weight decay.'),
+  maxGradNorm: positiveNumber.default(1).describe('Gradients above this norm are scaled down to it.'),
+  klCoefficient: nonNegativeNumber.describe('Weight of the KL divergence to the initial policy.'),
   klEstimator: z
     .enum(['k3', 'exact'])
     .describe('k3 estimate on the sampled tokens, or exact over the vocabulary.'),
-  maxKl: z
-    .number()
-    .positive()
-    .max(1_000_000)
+  maxKl: positiveNumber
     .nullable()
     .describe(
       'KL cap, nats a token: above it only the KL term acts, above twice it the last step below is ' +
         'published; null = none.',
     ),
-  klPullBack: z
-    .number()
-    .min(0)
-    .max(1_000_000)
-    .default(0.5)
-    .describe('Coefficient of the KL term above the cap.'),
+  klPullBack: nonNegativeNumber.default(0.5).describe('Coefficient of the KL term above the cap.'),
   tokensPerMicroBatch: z
     .int()
     .positive()
@@ -177,24 +143,16 @@ const optimizer = {
 export const agentTrainingSchema = z
   .strictObject({
     ...optimizer,
-    stepsPerEpoch: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .describe('Optimizer steps over an epoch’s rollouts; groups stay whole.'),
+    stepsPerEpoch: positiveCount.describe('Optimizer steps over an epoch’s rollouts; groups stay whole.'),
     scaleByStd: z.boolean().describe('Divide advantages by the standard deviation of their group.'),
     lossType: z.enum(['grpo', 'dr_grpo', 'dapo']).describe('How the loss is normalised.'),
     clipLow: z.number().gt(0).lt(1).describe('The importance ratio is clipped below at 1 - clipLow.'),
-    clipHigh: z
-      .number()
-      .positive()
-      .max(1_000_000)
-      .describe('The importance ratio is clipped above at 1 + clipHigh.'),
+    clipHigh: positiveNumber.describe('The importance ratio is clipped above at 1 + clipHigh.'),
     klBiasCorrection: z
       .boolean()
       .default(false)
       .describe('Weight the KL term by the importance ratio, as TRL can.'),
-    entropyCoefficient: z.number().min(0).max(1_000_000).default(0).describe('Weight of the entropy bonus.'),
+    entropyCoefficient: nonNegativeNumber.default(0).describe('Weight of the entropy bonus.'),
     dropZeroVariance: z.boolean().describe('Drop groups without signal after they were counted for p̂.'),
     formatReward: z
       .number()
@@ -205,10 +163,7 @@ export const agentTrainingSchema = z
         'Added, in advantages alone, to the reward of an answer of the right form; p̂, R_env, filters and ' +
           'metrics of success never see it. Left out = 0.',
       ),
-    minInformativeGroups: z
-      .int()
-      .min(0)
-      .max(1_000_000)
+    minInformativeGroups: nonNegativeCount
       .default(2)
       .describe('Fewer groups with signal than this: no step.'),
   })
@@ -217,23 +172,10 @@ export const agentTrainingSchema = z
 export const environmentTrainingSchema = z
   .strictObject({
     ...optimizer,
-    stepsPerEpoch: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .describe('Optimizer steps an epoch, each on a fresh draw from D_env.'),
-    recordsPerStep: z.int().positive().max(1_000_000).describe('Records of D_env drawn for a step.'),
-    lambda: z
-      .number()
-      .min(0)
-      .max(1_000_000)
-      .describe('Temperature λ of the regression weights exp(λ R_env). Paper: 1.'),
-    weightClip: z
-      .number()
-      .positive()
-      .max(1_000_000)
-      .default(20)
-      .describe('Largest regression weight (their mean is 1).'),
+    stepsPerEpoch: positiveCount.describe('Optimizer steps an epoch, each on a fresh draw from D_env.'),
+    recordsPerStep: positiveCount.describe('Records of D_env drawn for a step.'),
+    lambda: nonNegativeNumber.describe('Temperature λ of the regression weights exp(λ R_env). Paper: 1.'),
+    weightClip: positiveNumber.default(20).describe('Largest regression weight (their mean is 1).'),
   })
   .describe('Reward-weighted regression.');
 
@@ -294,24 +236,13 @@ export const trainerSchema = z
       .boolean()
       .default(false)
       .describe('Recompute activations in the backward pass: less memory, more time.'),
-    checkpointEvery: z
-      .int()
-      .positive()
-      .max(1_000_000)
+    checkpointEvery: positiveCount
       .default(1)
       .describe('Optimizer steps between step checkpoints inside a job.'),
-    maxPolicyLag: z
-      .int()
-      .min(0)
-      .max(1_000_000)
+    maxPolicyLag: nonNegativeCount
       .default(0)
       .describe('Oldest policy version, in epochs, whose rollouts the agent may train on.'),
-    orphanGraceSeconds: z
-      .number()
-      .positive()
-      .max(31_536_000)
-      .default(600)
-      .describe('How long a job continues without a worker.'),
+    orphanGraceSeconds: timeLimit.default(600).describe('How long a job continues without a worker.'),
   })
   .describe('How training jobs run.');
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
+import { schemaField } from '../validation/limited-fields.ts';
 
 const price = z.number().min(0).max(1e6).optional();
 const speed = z.number().positive().max(1e9);
@@ -8,7 +9,7 @@ const speed = z.number().positive().max(1e9);
 /** The prices file: what a run's Temporal actions, tokens and GPU hours cost, and since when. */
 export const pricesSchema = z
   .strictObject({
-    $schema: z.string().max(4_096).optional().describe('For editors.'),
+    $schema: schemaField,
     date: z.iso.date().describe('Day on which these prices were read, such as `2026-11-22`.'),
     source: z
       .string()

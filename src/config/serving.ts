@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nameField } from '../validation/limited-fields.ts';
 import { apiKeyEnv, httpUrl } from './server-address.ts';
 
 /** Where the policies are reached: the servers that answer for them. */
@@ -8,10 +9,7 @@ export const vllmRanks = [1, 8, 16, 32, 64, 128, 256, 320, 512] as const;
 
 /** What the servers that hold policies as adapters have in common. */
 const adapterServerFields = {
-  apiKeyEnv: z
-    .string()
-    .min(1)
-    .max(1_000)
+  apiKeyEnv: nameField
     .nullable()
     .optional()
     .describe('Name of the environment variable with the key; never the key. Left out = none.'),
@@ -80,8 +78,8 @@ export const servingSchema = z
         .describe('Whether the server answers `return_token_ids`; a policy can be trained only if it does.'),
       models: z
         .strictObject({
-          agent: z.string().min(1).max(1_000).describe('Served name of the agent.'),
-          environment: z.string().min(1).max(1_000).describe('Served name of the simulator.'),
+          agent: nameField.describe('Served name of the agent.'),
+          environment: nameField.describe('Served name of the simulator.'),
         })
         .nullable()
         .default(null)

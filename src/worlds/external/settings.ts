@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { uncheckedName } from '../../validation/limited-fields.ts';
 
 export const externalSettings = z
   .strictObject({
@@ -8,7 +9,7 @@ export const externalSettings = z
       .regex(/^[A-Za-z0-9._-]{1,80}$/, 'expected 1 to 80 letters, digits, dots, dashes or underscores')
       .describe('Name under which the worker’s own list, GENENV_WORLDS, has it.'),
     settings: z
-      .record(z.string().max(1_000), z.json())
+      .record(uncheckedName, z.json())
       .default({})
       .describe('Settings that the world checks by itself.'),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pathField } from '../../validation/limited-fields.ts';
 
 /** Settings of worlds whose tasks a model writes as JSON. */
 
@@ -43,11 +44,7 @@ export const voteField = z
   .describe('Independent check of the simulator’s own labels; null = they are believed.');
 
 export const tasksFileField = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .max(4_096)
-    .describe('JSON Lines on the worker’s machine, a task a line, in a folder of GENENV_DATA.'),
+  path: pathField.describe('JSON Lines on the worker’s machine, a task a line, in a folder of GENENV_DATA.'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')

@@ -10,6 +10,7 @@ import {
   warmUpField,
 } from '../setting-fields.ts';
 import { allTools } from './tools.ts';
+import { nonNegativeCount } from '../../validation/limited-fields.ts';
 
 export const programsSettings = z
   .strictObject({
@@ -23,17 +24,14 @@ export const programsSettings = z
       .describe('Maximum number of calls in a task: headroom for difficulty.'),
     maxDepth: z.int().min(1).max(6).default(4).describe('Maximum depth of nested calls.'),
     wrongTools: z
-      .tuple([z.int().min(0).max(1_000_000), z.int().min(0).max(16)])
+      .tuple([nonNegativeCount, z.int().min(0).max(16)])
       .default([1, 3])
       .describe('Fewest and most tools that a prompt lists and the request does not need.'),
     baseTasks: baseTasksField(64),
     baseCalls: rangeField([2, 3], 'Fewest and most calls in a base task: the agent’s success at the start.'),
     heldOutCalls: rangeField([1, 4], 'Calls of the held-out tasks.'),
     heldOutPerCell: heldOutPerCellField(4, 'family and number of calls'),
-    unseenPerFamily: z
-      .int()
-      .min(0)
-      .max(1_000_000)
+    unseenPerFamily: nonNegativeCount
       .default(4)
       .describe(
         'Further held-out tasks for each family with a tool that training never has, and as many with values that it never has.',

@@ -1,0 +1,23 @@
+/** Kinds of fields that files have many of, each with the limit that keeps a mistyped value from running for years. */
+import { z } from 'zod';
+
+/** The largest count, of epochs, steps or attempts, that a file may ask for. */
+export const maxCount = 1_000_000;
+const maxNumber = 1_000_000;
+const yearInSeconds = 31_536_000;
+
+export const positiveCount = z.int().positive().max(maxCount);
+export const nonNegativeCount = z.int().min(0).max(maxCount);
+export const positiveNumber = z.number().positive().max(maxNumber);
+export const nonNegativeNumber = z.number().min(0).max(maxNumber);
+
+/** In seconds. */
+export const timeLimit = z.number().positive().max(yearInSeconds);
+/** In seconds, and at least one: activities heartbeat no more often. */
+export const heartbeatTimeout = z.number().min(1).max(yearInSeconds);
+
+export const nameField = z.string().min(1).max(1_000);
+/** Names that something else checks, such as keys of an object. */
+export const uncheckedName = z.string().max(1_000);
+export const pathField = z.string().min(1).max(4_096);
+export const schemaField = z.string().max(4_096).optional().describe('For editors.');
