@@ -5,7 +5,7 @@ import { nightlySchema } from '../config/nightly.ts';
 import { FileRef } from '../store/references.ts';
 import { listOf, runOutcomeSchema } from './activity-inputs.ts';
 import { runIdSchema } from './ids.ts';
-import { epochSchema, phaseLimitsSchema, upTo } from './run-state.ts';
+import { epochSchema, phaseLimitsSchema } from './run-state.ts';
 
 /** A committed epoch of a run. */
 export const runEpochSchema = z.strictObject({ run: runIdSchema, epoch: epochSchema });
@@ -21,7 +21,7 @@ export const nightPlanSchema = z.strictObject({
     name: runIdSchema,
     significance: z.number().gt(0).max(0.5),
     evaluation: z.strictObject({
-      samples: upTo(comparison.samples),
+      samples: comparison.samples.unwrap(),
       temperature: comparison.temperature.unwrap(),
     }),
   }),

@@ -1,4 +1,6 @@
 /** Nights that somebody else than their workflow closes. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createNightlyActivities } from '../../src/activities/index.ts';
 import { fileRefs, mapShards } from '../../src/epochs/epoch-pipeline.ts';
@@ -12,11 +14,20 @@ import type { SomeRun } from './some-run.ts';
 const file = { name: 'nights', epochsPerNight: 1, evaluation: { samples: 2 }, experiment: smallFile };
 
 /** What the workflow `nightly` does up to the end of a night, which it has not closed. */
-async function nightToClose({ activities, dependencies }: SomeRun): Promise<CloseNightInput> {
+async function nightToClose(run: SomeRun): Promise<CloseNightInput> {
+  const night = await createNightlyActivities(run.dependencies).openNight({ file });
+  const { plan, prepared } = await begin(run.activities, night.id, night.experiment);
+  const { epoch } = await plainEpoch(run.activities, plan, prepared);
+  return verdictsOn(run, night, epoch);
+}
+
+/** The promotion trial of a night, by the settings in its plan. */
+async function verdictsOn(
+  { activities, dependencies }: SomeRun,
+  night: NightPlan,
+  epoch: number,
+): Promise<CloseNightInput> {
   const nightly = createNightlyActivities(dependencies);
-  const night = await nightly.openNight({ file });
-  const { plan, prepared } = await begin(activities, night.id, night.experiment);
-  const { epoch } = await plainEpoch(activities, plan, prepared);
   const { before, after, shards, ...input } = await nightly.compareAgents({ night, epoch });
   const evaluate = async (agent: PolicyVersion) =>
     fileRefs(await mapShards(shards, (shard) => activities.evaluatePolicy({ ...input, ...shard, agent })));
@@ -65,4 +76,42 @@ it('a night is closed only with its own champion, candidate and verdicts', async
   expect(await closeNight({ ...honest, verdicts: null })).toEqual(record);
   await failNight({ night, reason: 'too late' });
   expect(await run.dependencies.nightlyFolder('nights').nights()).toEqual([record]);
+});
+
+it('a night is closed by the test that it was opened with', async () => {
+  const run = await someRun();
+  const { openNight, closeNight } = createNightlyActivities(run.dependencies);
+  const honest = await nightToClose(run);
+  const { nightly } = honest.night;
+  for (const [changes, problem] of [
+    [{ significance: 5e-324 }, 'significance: was 0.05, is 5e-324'],
+    [{ evaluation: { ...nightly.evaluation, samples: 1 } }, 'evaluation.samples: was 2, is 1'],
+    [{ evaluation: { ...nightly.evaluation, temperature: 0 } }, 'evaluation.temperature: was 1, is 0'],
+  ] as const) {
+    const night = { ...honest.night, nightly: { ...nightly, ...changes } };
+    const forged = await verdictsOn(run, night, honest.epoch);
+    await expect(closeNight(forged)).rejects.toThrow(InvalidInput);
+    await expect(closeNight(forged)).rejects.toThrow(
+      `nightly: expected what the night was opened with (${problem})`,
+    );
+  }
+  expect(await run.dependencies.nightlyFolder('nights').nights()).toEqual([]);
+
+  expect(await openNight({ file })).toEqual(honest.night);
+  const { night: next } = await openNight({ file: { ...file, significance: 0.5 } });
+  expect(next).toBe(2);
+  expect(await closeNight(honest)).toMatchObject({
+    outcome: 'abandoned',
+    reason: expect.stringContaining('(significance: was 0.05, is 0.5)') as string,
+  });
+});
+
+it('a night that an earlier version opened is closed by the test that its workflow brings', async () => {
+  const run = await someRun();
+  const { openNight, closeNight } = createNightlyActivities(run.dependencies);
+  const honest = await nightToClose(run);
+  await rm(join(run.dependencies.keys.root, 'keys', '_nightly-nights'), { recursive: true });
+  const record = await closeNight(honest);
+  expect(record).toMatchObject({ test: { samples: 2, significance: 0.05 } });
+  expect(await openNight({ file })).toMatchObject({ night: 2 });
 });

@@ -93,10 +93,12 @@ describe('the input of an activity', () => {
     expect([limit, limit + 1, 1e12, -1, 0.5].map(isRefused)).toEqual([false, true, true, true, true]);
   });
 
-  it('of a night compares agents by no more samples than a file may ask for', () => {
+  it('of a night compares agents by as many samples as a file may ask for', () => {
     const night = (samples: number) => ({ nightly: { evaluation: { samples } } });
     expect(() => checkInput('compareAgents', [{ night: night(1e9) }])).toThrow(/samples: .*<=1024/);
-    expect(() => checkInput('compareAgents', [{ night: night(1024) }])).not.toThrow(/samples:/);
+    expect(() => checkInput('compareAgents', [{ night: night(0) }])).toThrow(/samples: .*>0/);
+    for (const samples of [1, 1024])
+      expect(() => checkInput('compareAgents', [{ night: night(samples) }])).not.toThrow(/samples:/);
   });
 });
 

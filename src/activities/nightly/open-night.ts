@@ -7,7 +7,7 @@ import { phaseLimits } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { NightPlan, RunEpoch } from '../../types/nightly-inputs.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { nightRunId } from './recorded-night.ts';
+import { nightRunId, settingsAtOpening } from './recorded-night.ts';
 
 /**
  * Plans the next night by the curriculum's own record: a new one, or one that was interrupted or failed,
@@ -15,7 +15,8 @@ import { nightRunId } from './recorded-night.ts';
  * abandoned and a new one begins.
  * @throws InvalidConfig naming the field
  */
-export function createOpenNight({ nightlyFolder, runFolder }: Dependencies) {
+export function createOpenNight(dependencies: Dependencies) {
+  const { nightlyFolder, runFolder } = dependencies;
   return async ({ file }: { file: unknown }): Promise<NightPlan> => {
     const nightly = parseNightly(file);
     const folder = nightlyFolder(nightly.name);
@@ -23,8 +24,11 @@ export function createOpenNight({ nightlyFolder, runFolder }: Dependencies) {
       const { night, standing: champion } = await folder.next();
       const plan = planNight(nightly, night, champion);
       const started = await runFolder(plan.id).readExperiment();
-      if (started === undefined || started.sha256 === hashOf(plan.experiment)) return plan;
-      const changes = changedFields(started.experiment, plan.experiment);
+      const changes =
+        started === undefined || started.sha256 === hashOf(plan.experiment)
+          ? changedFields(await settingsAtOpening(dependencies, plan), plan.nightly)
+          : changedFields(started.experiment, plan.experiment);
+      if (changes === '') return plan;
       await folder.close({
         night,
         outcome: 'abandoned',

@@ -1,3 +1,4 @@
+import { changedFields } from '../../config/retune.ts';
 import { fileRefs, mapShards } from '../../epochs/epoch-pipeline.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import { hashOf } from '../../store/canonical-json.ts';
@@ -12,14 +13,32 @@ export const nightRunId = (name: string, night: number): string =>
   `${name}-night-${String(night).padStart(4, '0')}`;
 
 /**
- * Checks that a plan is that of the curriculum's next night, by the curriculum's record and the night's run:
- * whoever schedules an activity could make up another.
+ * The settings of the promotion trial that a night was opened with. The first call records those of its plan,
+ * and every later call returns them. A night that an earlier version opened has no record: it continues with
+ * the settings of the first plan that is seen, which is its workflow's.
+ */
+export function settingsAtOpening(
+  { keys }: Dependencies,
+  { nightly, night, experiment }: NightPlan,
+): Promise<NightPlan['nightly']> {
+  const key = {
+    experiment: `_nightly-${nightly.name}`,
+    epoch: night,
+    phase: 'open',
+    inputHash: hashOf(experiment),
+  };
+  return keys.record(key, nightly);
+}
+
+/**
+ * Checks that a plan is that of the curriculum's next night, by the curriculum's record, the night's run and
+ * what the night was opened with: whoever schedules an activity could make up another.
  * @throws InvalidInput naming the field
  */
-export async function requirePlanOfNextNight(
-  { nightlyFolder, runFolder }: Dependencies,
-  { nightly: { name }, night, id, experiment, from }: NightPlan,
-): Promise<void> {
+export async function requirePlanOfNextNight(dependencies: Dependencies, plan: NightPlan): Promise<void> {
+  const { nightlyFolder, runFolder } = dependencies;
+  const { nightly, night, id, experiment, from } = plan;
+  const { name } = nightly;
   const refuse = (field: string, expected: string): never => {
     throw new InvalidInput(`night ${night} of ${name}: ${field}: expected ${expected}`);
   };
@@ -32,6 +51,8 @@ export async function requirePlanOfNextNight(
   const start = next.standing ?? experiment.startFrom;
   if (hashOf(from) !== hashOf(start) || hashOf(experiment.startFrom) !== hashOf(start))
     refuse('from', start === null ? 'none' : `epoch ${start.epoch} of ${start.run}`);
+  const changes = changedFields(await settingsAtOpening(dependencies, plan), nightly);
+  if (changes !== '') refuse('nightly', `what the night was opened with (${changes})`);
 }
 
 /**
