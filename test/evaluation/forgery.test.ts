@@ -73,9 +73,9 @@ describe('whoever schedules activities of an evaluation', () => {
         [{ ...first, answered: { ...first.answered, answers } }, second, third],
         'shard 0 of sums: its answers are not those',
       ],
-      [[first, second], 'cases from 20 to 23 are missing'],
-      [[first, third], 'shard 2 of sums: expected shard 1, of cases from 10 on'],
-      [[first, first, second, third], 'expected shard 1, of cases from 10 on'],
+      [[first, second], 'shards of sums: expected 3 of 10 cases, each once, up to 23'],
+      [[first, third], 'shards of sums: expected 3 of 10 cases'],
+      [[first, first, second, third], 'shards of sums: expected 3 of 10 cases'],
     ] as const)
       await expect(activities.scoreEvaluation({ ...input, shards: [...forged] })).rejects.toThrow(problem);
     const fewer = { ...inputOf(plan, 0).suite, cases: 10 };
@@ -84,10 +84,51 @@ describe('whoever schedules activities of an evaluation', () => {
     const judged = await activities.judgeCases({ ...part, answers: answered.answers, judged: 1 });
     const shard: ShardRecord = { ...first, answered, verdicts: judged };
     await expect(activities.scoreEvaluation({ ...input, suites: [fewer], shards: [shard] })).rejects.toThrow(
-      'cases from 10 to 23 are missing',
+      'cases of sums: got 10; expected 23',
+    );
+    await expect(activities.scoreEvaluation({ ...input, suites: [...suites, ...suites] })).rejects.toThrow(
+      'suites: got sums twice; expected each once',
     );
     expect(await results()).toBeUndefined();
     await activities.scoreEvaluation(input);
     expect((await results()).suites).toMatchObject([{ correct: 19 }]);
+  });
+
+  it('cannot have answers scored that were drawn in other shards than planned', async () => {
+    const { activities, plan, inputOf, results } = await twoEvaluations();
+    const { evaluation, identity, suites } = plan;
+    const shards: ShardRecord[] = [];
+    const ranges: [number, number][] = [
+      [0, 12],
+      [12, 23],
+    ];
+    for (const [shard, [from, to]] of ranges.entries()) {
+      const input = { ...inputOf(plan, 0), shard, from, to };
+      const answered = await activities.answerCases(input);
+      const verdicts = await activities.judgeCases({ ...input, answers: answered.answers, judged: 1 });
+      shards.push({ suite: 'sums', shard, from, to, answered, verdicts });
+    }
+    const input: ScoreInput = { id: 'some', evaluation, identity, suites, shards, judged: 1 };
+    await expect(activities.scoreEvaluation(input)).rejects.toThrow(InvalidInput);
+    await expect(activities.scoreEvaluation(input)).rejects.toThrow(
+      'evaluation some: shards of sums: expected 3 of 10 cases, each once, up to 23',
+    );
+    expect(await results()).toBeUndefined();
+  });
+
+  it('cannot have shards of a suite that is not scored written into the results', async () => {
+    const { activities, plan, results } = await twoEvaluations();
+    const { evaluation, identity } = plan;
+    const nothing = { prompts: null, questions: 0, tokens: 0, cutOff: 0, tooLong: 0 };
+    const shard = { ...plan.shards[0]!, answered: { answers: evaluation, ...nothing }, verdicts: evaluation };
+    await activities.scoreEvaluation({
+      id: 'some',
+      evaluation,
+      identity,
+      suites: [],
+      shards: [shard],
+      judged: 1,
+    });
+    expect((await results()).shards).toEqual([]);
   });
 });

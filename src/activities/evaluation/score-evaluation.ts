@@ -12,6 +12,7 @@ import type {
   Scored,
   SuiteResults,
 } from '../../types/evaluation-types.ts';
+import { InvalidInput } from '../../validation/checked-input.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { casesOf, plannedSuite, readRecord } from './evaluation-inputs.ts';
 import type { VerdictLine } from './judge-cases.ts';
@@ -20,13 +21,18 @@ import { recordedShards } from './recorded-shards.ts';
 /**
  * Computes the scores, from the verdicts alone: the same bytes on every worker.
  * @throws InvalidConfig if a suite is not on this worker as it was planned
- * @throws InvalidInput for answers or verdicts that were not recorded
+ * @throws InvalidInput for shards that were not planned, answers or verdicts that were not recorded, and a
+ *   suite that is listed twice
  */
 export function createScoreEvaluation(dependencies: Dependencies) {
   return async (input: ScoreInput): Promise<Scored> => {
-    const { id, evaluation: record, identity, suites, shards, judged } = input;
+    const { id, evaluation: record, identity, suites, judged } = input;
     const { evaluation, policy } = await readRecord(dependencies, input);
+    for (const [index, { name }] of suites.entries())
+      if (suites.findIndex((suite) => suite.name === name) !== index)
+        throw new InvalidInput(`evaluation ${id}: suites: got ${name} twice; expected each once`);
     const results: SuiteResults[] = [];
+    const shards: ShardRecord[] = [];
     const lines: CaseLine[] = [];
     for (const planned of suites) {
       if (planned.skipped !== null) {
@@ -34,8 +40,11 @@ export function createScoreEvaluation(dependencies: Dependencies) {
         continue;
       }
       const { opened } = await plannedSuite(dependencies, evaluation, planned);
-      const cases = casesOf(opened, evaluation).length;
-      const suiteShards = await recordedShards(dependencies, input, planned, cases);
+      const suiteShards = await recordedShards(dependencies, input, planned, {
+        cases: casesOf(opened, evaluation).length,
+        casesPerShard: evaluation.casesPerShard,
+      });
+      shards.push(...suiteShards);
       const verdictsByShard = await Promise.all(
         suiteShards.map((shard) => collect(dependencies.store.records<VerdictLine>(shard.verdicts))),
       );
