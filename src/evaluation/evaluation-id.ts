@@ -1,11 +1,12 @@
 /** Evaluations of a run's own agent on benchmarks: after which epochs, and under which id. */
+import { epochId } from '../formats/epoch-id.ts';
 
 /**
  * Id of the evaluation of a run's agent after an epoch, by the hash of the epoch's ledger line: an epoch that
  * is repeated after a rewind has another.
  */
 export const evaluationOfEpoch = (run: string, epoch: number, line: string): string =>
-  `${run}.epoch-${String(epoch).padStart(4, '0')}-${line.slice(0, 8)}`;
+  `${run}.${epochId(epoch)}-${line.slice(0, 8)}`;
 
 /** Length limit of the id of a run with evaluations: their ids have 68 characters at most. */
 export const MAX_EVALUATED_RUN_ID_LENGTH = 46;

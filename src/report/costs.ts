@@ -3,6 +3,7 @@ import { gpuHours, priceOf, sumUsage } from '../runs/costs.ts';
 import type { Usage } from '../runs/costs.ts';
 import { workflowSettings } from '../runs/settings-in-effect.ts';
 import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
+import { epochWorkflowId } from '../formats/epoch-id.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
 import { formatCount, formatNumber } from './document.ts';
@@ -51,7 +52,7 @@ const hoursOf = ({ time }: EpochRow, phases: readonly string[]): number =>
 
 /** Retries, and activities that a worker which was stopped has left to another: an action each. */
 function furtherAttempts({ events, runId }: RunData, epoch: number): number {
-  const workflow = epoch === 0 ? runId : `${runId}/epoch-${String(epoch).padStart(4, '0')}`;
+  const workflow = epochWorkflowId(runId, epoch);
   return events.filter(
     (event) => (event.type === 'attempt' || event.type === 'worker-stopped') && event.workflow === workflow,
   ).length;

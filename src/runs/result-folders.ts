@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Comparison } from '../config/comparison.ts';
 import { evaluationSchema } from '../config/evaluation.ts';
@@ -30,6 +30,11 @@ class ResultFolder {
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
     this.path = join(resolve(root), checkRunId(id));
+  }
+
+  /** The path of one of its files from the home folder, which holds a folder for each kind of results. */
+  inHome(file: string): string {
+    return relative(join(this.path, '..', '..'), file);
   }
 
   /** Writes one of its files. @throws InvalidArtifact if the folder is a link, StoreUnavailable */

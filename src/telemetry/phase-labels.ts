@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { trace } from '@opentelemetry/api';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { runOfWorkflow } from '../formats/epoch-id.ts';
 
 /** What an activity works on: attributes of spans, and fields of log lines. */
 export interface PhaseLabels {
@@ -72,17 +73,11 @@ export function labelsOfActivity(
   const { run, id, epoch, shard } = (input ?? {}) as Partial<Record<string, unknown>>;
   const name = typeof run === 'object' && run !== null && 'id' in run ? run.id : id;
   return {
-    ...(workflowId !== undefined && labelsOfWorkflow(workflowId)),
+    ...(workflowId !== undefined && runOfWorkflow(workflowId)),
     ...(typeof name === 'string' && { run: name }),
     ...(typeof epoch === 'number' && { epoch }),
     phase: activityType,
     ...(typeof shard === 'number' && { shard }),
     attempt,
   };
-}
-
-/** Of a workflow: an epoch's id is that of its run with the epoch's number. */
-export function labelsOfWorkflow(workflowId: string): PhaseLabels {
-  const [, run = workflowId, epoch] = /^(.*)\/epoch-(\d+)$/.exec(workflowId) ?? [];
-  return { run, ...(epoch !== undefined && { epoch: Number(epoch) }) };
 }

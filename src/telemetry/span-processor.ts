@@ -1,6 +1,7 @@
 import type { Context } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { attributesOf, currentLabels, labelsOfWorkflow } from './phase-labels.ts';
+import { runOfWorkflow } from '../formats/epoch-id.ts';
+import { attributesOf, currentLabels } from './phase-labels.ts';
 
 /**
  * What every span passes before it is exported. It says which run, epoch, phase and shard it belongs to, and
@@ -50,7 +51,7 @@ function attributesOfSpan({ attributes }: ReadableSpan): ReadableSpan['attribute
   const { workflowId, workflowType, runId } = attributes;
   if (typeof workflowId !== 'string') return attributes;
   return {
-    ...attributesOf(labelsOfWorkflow(workflowId)),
+    ...attributesOf(runOfWorkflow(workflowId)),
     temporalWorkflowId: workflowId,
     ...(workflowType !== undefined && { temporalWorkflowType: workflowType }),
     ...(runId !== undefined && { run_id: runId }),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { runIdPattern, runIdRule } from '../config/run-id.ts';
+import { epochId } from '../formats/epoch-id.ts';
 
 /** Ids inside records: `epoch-0007/task-05`. */
-export const epochId = (epoch: number): string => `epoch-${String(epoch).padStart(4, '0')}`;
 export const taskId = (epoch: number, index: number): string =>
   `${epochId(epoch)}/task-${String(index).padStart(2, '0')}`;
 /** Where a task stands in its epoch's file, from its id. */

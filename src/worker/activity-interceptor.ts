@@ -7,7 +7,7 @@ import { shortReason } from '../inference/outage-reason.ts';
 import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
 import type { RunEvent } from '../runs/file-schemas.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
-import { epochId } from '../types/ids.ts';
+import { epochWorkflowId } from '../formats/epoch-id.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
 import { checkArguments, InvalidInput } from '../validation/checked-input.ts';
 import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';
@@ -85,7 +85,7 @@ const owners = {
   recordEnd: (input: { id: string }) => [input.id],
   commitEpoch: ({ run, epoch }: { run: { id: string }; epoch: number }) => [
     run.id,
-    `${run.id}/${epochId(epoch)}`,
+    epochWorkflowId(run.id, epoch),
   ],
 } as const;
 

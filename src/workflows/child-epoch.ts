@@ -9,11 +9,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CommittedEpoch } from '../types/activity-types.ts';
+import { epochWorkflowId } from '../formats/epoch-id.ts';
 import type { EpochInput, epochWorkflow } from './epoch.ts';
 import type { RunControls } from './run-controls.ts';
-
-const epochWorkflowId = (experimentId: string, epoch: number): string =>
-  `${experimentId}/epoch-${String(epoch).padStart(4, '0')}`;
 
 /**
  * Runs an epoch as a child workflow. If an earlier run of this experiment, or a reset, left one running, it

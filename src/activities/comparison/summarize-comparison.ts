@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import { armRuns } from '../../comparison/plan.ts';
 import type { ProbedAgent } from '../../comparison/probes.ts';
@@ -44,11 +43,10 @@ export function createSummarizeComparison(dependencies: Dependencies) {
     await folder.writeFile(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
     await folder.writeFile(folder.resultsFile, resultsMarkdown(summary));
     await writeComparisonReport(summary, folder.reportFile);
-    const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
     return {
-      summary: inHome(folder.summaryFile),
-      results: inHome(folder.resultsFile),
-      report: inHome(folder.reportFile),
+      summary: folder.inHome(folder.summaryFile),
+      results: folder.inHome(folder.resultsFile),
+      report: folder.inHome(folder.reportFile),
     };
   };
 }

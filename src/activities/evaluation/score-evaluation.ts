@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import { collect } from '../../async/streams.ts';
 import type { OpenSuite, Score } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
@@ -83,13 +82,12 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       folder.resultsFile,
       `${JSON.stringify(JSON.parse(canonicalJson(all)), null, 1)}\n`,
     );
-    const inHome = (file: string): string => relative(`${folder.path}/../..`, file);
     const skipped = results.flatMap(({ name, skipped: reason }) =>
       reason === null ? [] : [{ name, reason }],
     );
     return {
-      results: inHome(folder.resultsFile),
-      cases: inHome(folder.casesFile),
+      results: folder.inHome(folder.resultsFile),
+      cases: folder.inHome(folder.casesFile),
       scores: [...aggregates, ...scored.flatMap(({ scores }) => scores)],
       skipped,
     };

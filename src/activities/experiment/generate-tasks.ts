@@ -25,7 +25,8 @@ import type { Phase } from '../../runtime/run-once.ts';
 import type { ShardInput } from '../../types/activity-inputs.ts';
 import type { Sampling } from '../../types/activity-types.ts';
 import type { RunState } from '../../types/run-state.ts';
-import { epochId, taskId } from '../../types/ids.ts';
+import { epochId } from '../../formats/epoch-id.ts';
+import { taskId } from '../../types/ids.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Progress } from '../../types/activity-types.ts';
+import { epochWorkflowId } from '../../formats/epoch-id.ts';
 import type { EpochProgress } from '../../workflows/messages.ts';
 import { phaseText } from '../../workflows/outage-text.ts';
 
@@ -32,6 +33,4 @@ export async function queryProgress(client: Client, id: string): Promise<Progres
 }
 
 const queryEpoch = (client: Client, id: string, epoch: number): Promise<EpochProgress> =>
-  client.workflow
-    .getHandle(`${id}/epoch-${String(epoch).padStart(4, '0')}`)
-    .query<EpochProgress>('epochProgress');
+  client.workflow.getHandle(epochWorkflowId(id, epoch)).query<EpochProgress>('epochProgress');

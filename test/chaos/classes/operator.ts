@@ -1,11 +1,12 @@
 import type { Progress } from '../../../src/types/activity-types.ts';
+import { epochWorkflowId } from '../../../src/formats/epoch-id.ts';
 import { until } from '../../../test-support/processes.ts';
 import type { Disturbance, FaultClass } from '../fault-class.ts';
 import { patience } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 
 const row = 'operator verbs in each phase';
-const epochId = ({ id, epoch }: Scene): string => `${id}/epoch-${String(epoch).padStart(4, '0')}`;
+const workflowOfEpoch = ({ id, epoch }: Scene): string => epochWorkflowId(id, epoch);
 
 /** What a verb may cost: the phase that it interrupts. */
 const allowed = { requests: 4, activities: 2 };
@@ -44,7 +45,7 @@ async function onActivity(
   scene: Scene,
   act: (workflow: string, activity: string) => Promise<void>,
 ): Promise<void> {
-  const workflow = epochId(scene);
+  const workflow = workflowOfEpoch(scene);
   const handle = scene.stack.live.client.workflow.getHandle(workflow);
   await until(
     async () => {
@@ -74,14 +75,14 @@ async function ifRunning(act: Promise<unknown>): Promise<void> {
 }
 
 const onEpoch = (name: string, ...args: string[]): FaultClass =>
-  verb(`${name} on an epoch`, (scene) => ifRunning(temporal(scene, epochId(scene), ...args)));
+  verb(`${name} on an epoch`, (scene) => ifRunning(temporal(scene, workflowOfEpoch(scene), ...args)));
 
 const reset = (type: string, target: 'run' | 'epoch'): FaultClass =>
   verb(`workflow reset (${type}) on ${target === 'run' ? 'a run' : 'an epoch'}`, async (scene) => {
     await ifRunning(
       temporal(
         scene,
-        target === 'run' ? scene.id : epochId(scene),
+        target === 'run' ? scene.id : workflowOfEpoch(scene),
         'workflow',
         'reset',
         '--type',
