@@ -20,6 +20,7 @@ import { LiveStack } from '../../test-support/live-stack.ts';
 import { until } from '../../test-support/processes.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
+import { tinyWorkflowSettings } from '../../test-support/workflow-settings.ts';
 
 /**
  * Every verb on a real run, on the parent and on its epoch: the state that follows, and the ledger in the
@@ -132,20 +133,7 @@ describe('pause and resume', () => {
   test('what was asked is kept when the workflow continues as new', async () => {
     const plan = {
       run: { id: 'undisturbed', experiment: entries('undisturbed')[0]!.inputs.experiment },
-      settings: {
-        name: 'tiny',
-        arm: 'genenv-tuned',
-        epochs: 3,
-        evaluateEvery: 2,
-        epochsPerRun: 2,
-        shards: { generate: 2, rollOut: 2, evaluate: 2 },
-        trains: { agent: true, environment: true },
-        heartbeatSeconds: 5,
-        maxPhaseAttempts: 3,
-        maxTokens: null,
-        band: [0.4, 0.6],
-        rolloutsPerEpoch: 64,
-      },
+      settings: tinyWorkflowSettings,
       searchAttributes: true,
     };
     /* eslint-disable id-denylist -- fields on the wire */

@@ -1,23 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { workflowSettingsSchema } from '../../src/types/run-state.ts';
 import { settings as settingsShape } from '../../src/workflows/input-shapes.ts';
+import { tinyWorkflowSettings } from '../../test-support/workflow-settings.ts';
 
-const settings = {
-  name: 'a',
-  arm: 'genenv',
-  epochs: 3,
-  evaluateEvery: 1,
-  epochsPerRun: 20,
-  shards: { generate: 1, rollOut: 1, evaluate: 1 },
-  trains: { agent: true, environment: true },
-  heartbeatSeconds: 60,
-  maxPhaseAttempts: 100,
-  maxOutageSeconds: 60,
-  gateEvery: 5,
-  maxTokens: 5,
-  band: [0.4, 0.6],
-  rolloutsPerEpoch: 8,
-};
+const settings = { ...tinyWorkflowSettings, maxOutageSeconds: 60, gateEvery: 5, maxTokens: 5 };
 
 const accepted = (value: object): boolean => [...settingsShape(value, 'settings')].length === 0;
 
