@@ -1,5 +1,5 @@
 """One thread that does all of the model's work, a request at a time; small unseeded ones that wait
-together share a batch."""
+together share a batch, and large ones are drawn in parts."""
 
 import asyncio
 import threading
@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import torch
 from fastapi import Request
 
-from genenv_trainer.serving.errors import ApiError, invalid_field
-from genenv_trainer.serving.footprint import Footprint, draw_limit
+from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.footprint import Footprint
 from genenv_trainer.serving.loaded_model import LoadedModel
+from genenv_trainer.serving.parts import parts_that_fit
 from genenv_trainer.serving.registry import Registry
-from genenv_trainer.serving.sampler import SamplingParams, sample
+from genenv_trainer.serving.sampler import Row, SamplingParams, sample
 
 BATCH_ROWS = 128
 """Rows of a batch made out of single requests, at most."""
@@ -24,11 +25,11 @@ BATCH_ROWS = 128
 
 @dataclass
 class WorkItem:
-    """Work with one model: a request to sample, alone or in a shared batch, or any other function of the
-    model."""
+    """Work with one model: the parts of a request to sample, alone or, if it has a single row, in a shared
+    batch; or any other function of the model."""
 
     model: str
-    work: SamplingParams | Callable[[LoadedModel], object]
+    work: list[SamplingParams] | Callable[[LoadedModel], object]
     future: Future
     shared: bool = False
     footprint: Footprint | None = None
@@ -40,7 +41,6 @@ class WorkItem:
 class Engine:
     def __init__(self, registry: Registry, threads: int):
         self.registry, self.threads = registry, threads
-        self.draw_limit = draw_limit(registry.placement.device)
         self.waiting: deque[WorkItem] = deque()
         self.changed = threading.Condition()
         self.began: float | None = None
@@ -52,20 +52,13 @@ class Engine:
 
     def sample(self, loaded: LoadedModel, params: SamplingParams, shared: bool) -> Future:
         """Rows of one request; `shared` lets it run in one batch with others like it, at the price of
-        reproducibility. Raises a 400 for a request that takes more memory than there is for it."""
-        needed = loaded.footprint.draw_bytes([params])
-        if needed > self.draw_limit:
-            raise invalid_field(
-                "max_tokens",
-                f"{len(params.prompts) * params.n} rows with prompts of up to {max(map(len, params.prompts))} "
-                f"tokens and {params.max_tokens} to sample take {needed >> 20} MiB with this model; a request "
-                f"has at most {self.draw_limit >> 20} MiB, half of the memory",
-                "too_large",
-            )
-        return self._submit(WorkItem(loaded.name, params, Future(), shared, loaded.footprint))
+        reproducibility. Raises a 400 for a row that takes more memory than there is for it."""
+        parts = parts_that_fit(params, loaded.footprint)
+        return self._submit(WorkItem(loaded.name, parts, Future(), shared, loaded.footprint))
 
     def busy_seconds(self) -> float:
-        """How long the engine has been at what it does now; 0 if it does nothing."""
+        """How long the engine has been at what it does now, a part of a request if it draws; 0 if it does
+        nothing."""
         began = self.began
         return 0 if began is None else time.monotonic() - began
 
@@ -88,7 +81,7 @@ class Engine:
             return batch
 
     def _has_room(self, batch: list[WorkItem]) -> bool:
-        return batch[0].footprint.draw_bytes([item.work for item in batch]) <= self.draw_limit
+        return batch[0].footprint.fits([part for item in batch for part in item.work])
 
     def _run(self) -> None:
         # A thread has its own number of torch threads, which the order of sums depends on.
@@ -111,10 +104,16 @@ class Engine:
 
     def _compute(self, items: list[WorkItem]) -> list[object]:
         loaded = self.registry.get(items[0].model)
-        if not isinstance(items[0].work, SamplingParams):
+        if callable(items[0].work):
             return [items[0].work(loaded)]
+        if len(items) > 1:
+            return self._draw(loaded, [part for item in items for part in item.work])
+        return [[row for part in items[0].work for row in self._draw(loaded, [part])[0]]]
+
+    def _draw(self, loaded: LoadedModel, batch: list[SamplingParams]) -> list[list[Row]]:
+        self.began = time.monotonic()
         try:
-            return sample(loaded.model, loaded.end_ids, [item.work for item in items])
+            return sample(loaded.model, loaded.end_ids, batch)
         except ArithmeticError as error:
             raise ApiError(
                 500, f"the model {loaded.name!r} cannot be sampled from: {error}", "model", "not_finite"

@@ -1,4 +1,4 @@
-"""Memory that a draw takes, by the model's own configuration."""
+"""Memory that a draw takes, by the model's own configuration, and that it may take."""
 
 import os
 from collections.abc import Sequence
@@ -15,18 +15,22 @@ LOGIT_COPIES = 6
 """Tables of float32 over rows and vocabulary at a time: logits, log-probabilities, probabilities, and their
 sums in float64."""
 
+RESERVE_SHARE = 1 / 16
+"""Of the memory, for what neither weights nor draws count: the process itself, gaps between tensors."""
+
 
 @dataclass(frozen=True)
 class Footprint:
     """Bytes besides the weights: keys and values of a token in all layers, what a layer computes of a token of a
-    prompt, and the logits of a row."""
+    prompt, and the logits of a row; and the most that a draw may take."""
 
     cached: int
     computed: int
     chosen: int
+    limit: int
 
     @classmethod
-    def of(cls, config: PretrainedConfig, element_bytes: int) -> "Footprint":
+    def of(cls, config: PretrainedConfig, element_bytes: int, limit: int) -> "Footprint":
         """Of a model with this configuration, whose numbers have so many bytes. Layers that keep less than all
         keys count in full."""
         config = config.get_text_config(decoder=True)
@@ -38,6 +42,7 @@ class Footprint:
             cached=config.num_hidden_layers * key_heads * head_width * 2 * element_bytes,
             computed=(4 * config.hidden_size + 3 * inner) * element_bytes,
             chosen=config.vocab_size * LOGIT_COPIES * 4,
+            limit=limit,
         )
 
     def draw_bytes(self, batch: Sequence[SamplingParams]) -> int:
@@ -52,11 +57,31 @@ class Footprint:
             + rows * self.chosen
         )
 
+    def fits(self, batch: Sequence[SamplingParams]) -> bool:
+        return self.draw_bytes(batch) <= self.limit
 
-def draw_limit(device: str) -> int:
-    """Bytes that a draw may take on a device: half of its memory, as the models have the other half."""
-    if torch.device(device).type == "cuda":
-        return torch.cuda.get_device_properties(device).total_memory // 2
+
+def draw_limit(memory: int, weights: int) -> int:
+    """Bytes that a draw may take: half of the memory, as other models and jobs share it, or what the weights
+    and the reserve leave, if that is less.
+
+    It decides how a request is cut into parts, and so the last bits of the answer. So it depends on the machine
+    and the model, never on what else is loaded or drawn."""
+    return max(0, min(memory // 2, memory - int(memory * RESERVE_SHARE) - weights))
+
+
+def weight_bytes(model: torch.nn.Module) -> int:
+    """Bytes of a model's weights, without those of the adapters over it, which are small and come and go."""
+    adapters = set(getattr(model, "peft_config", ()))
+    return sum(
+        weight.nbytes for name, weight in model.named_parameters() if adapters.isdisjoint(name.split("."))
+    )
+
+
+def memory_of(device: torch.device) -> int:
+    """Bytes of memory that a device has; those of the container, if it has a limit."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).total_memory
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     group = CGROUP_LIMIT.read_text().strip() if CGROUP_LIMIT.exists() else "max"
-    return min(memory, int(group) if group.isdigit() else memory) // 2
+    return min(memory, int(group) if group.isdigit() else memory)

@@ -10,8 +10,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from genenv_trainer.adapters import check_format
 from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.models import load_model
-from genenv_trainer.serving.footprint import Footprint
-from genenv_trainer.serving.merging import MergedAdapter
+from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
+from genenv_trainer.serving.merging import TRAINED_IN, MergedAdapter
 
 
 @dataclass
@@ -31,7 +31,10 @@ class LoadedModel:
         self.end_ids = sorted(ends - {None})
         self.max_length: int | None = getattr(config, "max_position_embeddings", None)
         self.vocabulary: int = config.vocab_size
-        self.footprint = Footprint.of(config, self.model.dtype.itemsize)
+        # An adapter that is merged has the sum with its base beside the base.
+        copies = 2 if self.adapter is not None and self.model.dtype == TRAINED_IN else 1
+        limit = draw_limit(memory_of(self.model.device), copies * weight_bytes(self.model))
+        self.footprint = Footprint.of(config, self.model.dtype.itemsize, limit)
 
     def token_text(self, token_id: int) -> str:
         """One token alone as text, special tokens by name."""

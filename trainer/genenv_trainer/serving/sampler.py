@@ -40,6 +40,9 @@ class SamplingParams:
     """Whether the tokens sampled so far contain a stop string."""
     unwanted: threading.Event | None = None
     """Set once nobody waits for the rows any more."""
+    first_prompt: int = 0
+    first_sample: int = 0
+    """Places of the first prompt and of the first sample in the request that this is a part of."""
 
     @property
     def is_wanted(self) -> bool:
@@ -198,11 +201,13 @@ def splitmix64(state: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def row_keys(seed: int, prompts: int, n: int) -> np.ndarray:
-    """Keys [prompts * n] of a request's rows, by prompt and then sample: mix(mix(mix(seed) + i) + j)."""
+def row_keys(seed: int, prompts: int, n: int, first_prompt: int = 0, first_sample: int = 0) -> np.ndarray:
+    """Keys [prompts * n] of rows, by prompt and then sample: mix(mix(mix(seed) + i) + j) for prompt i and
+    sample j of the request, of which the first row has `first_prompt` and `first_sample`."""
     root = splitmix64(np.array([seed % 2**64], dtype=np.uint64))
-    of_prompt_P_1 = splitmix64(root + np.arange(prompts, dtype=np.uint64))[:, None]
-    return splitmix64(of_prompt_P_1 + np.arange(n, dtype=np.uint64)).reshape(-1)
+    prompt_P = np.arange(first_prompt, first_prompt + prompts, dtype=np.uint64)
+    sample_N = np.arange(first_sample, first_sample + n, dtype=np.uint64)
+    return splitmix64(splitmix64(root + prompt_P)[:, None] + sample_N).reshape(-1)
 
 
 def uniforms(keys_B: np.ndarray, steps: int) -> np.ndarray:
@@ -222,7 +227,12 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
     """
     row_params = [params for params in batch for _ in range(len(params.prompts) * params.n)]
     limit_B = np.array([params.max_tokens for params in row_params])
-    keys_B = np.concatenate([row_keys(params.seed, len(params.prompts), params.n) for params in batch])
+    keys_B = np.concatenate(
+        [
+            row_keys(params.seed, len(params.prompts), params.n, params.first_prompt, params.first_sample)
+            for params in batch
+        ]
+    )
     uniform_B_T = torch.from_numpy(uniforms(keys_B, int(limit_B.max()))).to(model.device)
     temperature_B = torch.tensor([params.temperature for params in row_params], device=model.device)
     top = max(params.top for params in batch)

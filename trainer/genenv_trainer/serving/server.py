@@ -36,7 +36,7 @@ MAX_CONNECTIONS = 512
 """Further requests are answered 503, which the worker takes as a reason to try again later."""
 
 STUCK_SECONDS = 900
-"""Longer than to load a model of many gigabytes, or to draw the largest request."""
+"""Longer than to load a model of many gigabytes, or to draw the largest part of a request."""
 
 KEEP_ALIVE_SECONDS = 120
 """Longer than clients keep an idle connection (Node 4 s, httpx 5 s), so that none sends on one just being

@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+from dataclasses import replace
 
 import pytest
 from tiny_models import ADAPTED, AGENT, serve_name
@@ -52,7 +53,7 @@ def test_requests_share_a_batch_only_while_it_has_room(registry, monkeypatch):
     )
     engine, held, loaded = Engine(registry, threads=1), threading.Event(), registry.get(AGENT)
     params = [SamplingParams([[5] * length], 1, 1, 1.0, 3) for length in (1, 90, 1)]
-    engine.draw_limit = loaded.footprint.draw_bytes(params[:2]) - 1
+    loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.draw_bytes(params[:2]) - 1)
     engine.call(AGENT, lambda loaded: held.wait())
     waiting = [engine.sample(loaded, one, shared=True) for one in params]
     held.set()

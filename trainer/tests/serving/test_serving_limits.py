@@ -4,9 +4,11 @@ import json
 import socket
 import threading
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
+import torch
 from pydantic import ValidationError
 from server_process import ServerProcess
 from tiny_models import AGENT
@@ -14,7 +16,7 @@ from transformers import Qwen2Config
 
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.errors import ApiError
-from genenv_trainer.serving.footprint import Footprint, draw_limit
+from genenv_trainer.serving.footprint import Footprint, memory_of
 from genenv_trainer.serving.limits import (
     MAX_BODY_BYTES,
     MAX_PARTS,
@@ -157,34 +159,33 @@ def test_the_memory_of_a_draw_follows_from_the_model():
         num_key_value_heads=4,
         vocab_size=152_064,
     )
-    footprint = Footprint.of(config, 2)
+    footprint = Footprint.of(config, 2, limit=0)
     assert footprint.cached == 56 << 10
     params = SamplingParams([[5] * 100, [5]], 8, 1, 1.0, 28)
     without_cache = 200 * (4 * 3584 + 3 * 18944) * 2 + 16 * 152_064 * 24
     assert footprint.draw_bytes([params]) == 16 * 128 * (56 << 10) + without_cache
 
 
-def test_a_draw_beyond_the_memory_is_refused_with_what_it_takes(store):
+def test_a_row_beyond_the_memory_is_refused_with_what_it_takes(store):
     registry = Registry(store, capacity=1)
     engine, loaded = Engine(registry, threads=1), registry.get(AGENT)
-    params = SamplingParams([[5] * 20], 4, 1, 1.0, 30)
-    engine.draw_limit = loaded.footprint.draw_bytes([params])
-    assert len(engine.sample(loaded, params, shared=False).result(timeout=30)) == 4
-    engine.draw_limit -= 1
-    with pytest.raises(ApiError, match="4 rows with prompts of up to 20 tokens and 30 to sample take") as caught:
-        engine.sample(loaded, params, shared=False)
-    assert (caught.value.status, caught.value.param) == (400, "max_tokens")
+    row = SamplingParams([[5] * 20], 1, 1, 1.0, 30)
+    request = replace(row, prompts=[[5], [5] * 20], n=4)
+    loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.draw_bytes([row]))
+    assert len(engine.sample(loaded, request, shared=False).result(timeout=30)) == 8
+    loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.limit - 1)
+    with pytest.raises(ApiError, match="max_tokens: one completion of 30 tokens after a prompt of 20 takes 0 MiB"):
+        engine.sample(loaded, request, shared=False)
 
 
-def test_a_draw_may_take_half_of_the_memory_or_of_what_the_container_has(tmp_path, monkeypatch):
-    half = draw_limit("cpu")
-    assert half > 1 << 30
-    for text, limit in (("max\n", None), ("8000000\n", 4_000_000)):
-        (tmp_path / "memory.max").write_text(text)
-        monkeypatch.setattr("genenv_trainer.serving.footprint.CGROUP_LIMIT", tmp_path / "memory.max")
-        assert draw_limit("cpu") == limit or limit is None
-    monkeypatch.setattr("genenv_trainer.serving.footprint.CGROUP_LIMIT", tmp_path / "none")
-    assert draw_limit("cpu") >= half
+def test_the_memory_of_a_container_is_its_limit(tmp_path, monkeypatch):
+    cpu, group = torch.device("cpu"), tmp_path / "memory.max"
+    monkeypatch.setattr("genenv_trainer.serving.footprint.CGROUP_LIMIT", group)
+    machine = memory_of(cpu)
+    assert machine > 1 << 30
+    for text, memory in (("max\n", machine), ("8000000\n", 8_000_000)):
+        group.write_text(text)
+        assert memory_of(cpu) == memory
 
 
 @pytest.mark.parametrize("path", ["/v1/completions", "/v1/chat/completions"])

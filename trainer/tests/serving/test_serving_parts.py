@@ -1,0 +1,139 @@
+"""Requests that take more memory than there is: their parts, their rows, and what the parts may take."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiny_models import ADAPTED, AGENT, serve_name
+from transformers import Qwen2Config
+
+from genenv_trainer.serving import engine as engine_module
+from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.footprint import Footprint, draw_limit, weight_bytes
+from genenv_trainer.serving.parts import parts_that_fit
+from genenv_trainer.serving.registry import Registry
+from genenv_trainer.serving.sampler import SamplingParams, row_keys, sample
+
+GIB = 1 << 30
+REQUEST = SamplingParams([[5, 6, 7], [8], [9, 10]], 5, 11, 1.0, 24, top=2)
+
+
+def with_room_for(footprint: Footprint, rows: int) -> Footprint:
+    """So many rows of REQUEST's first prompt fit, and no more."""
+    largest = replace(REQUEST, prompts=REQUEST.prompts[:1], n=rows)
+    return replace(footprint, limit=footprint.draw_bytes([largest]))
+
+
+def keys(params: SamplingParams) -> list[int]:
+    return row_keys(
+        params.seed, len(params.prompts), params.n, params.first_prompt, params.first_sample
+    ).tolist()
+
+
+@pytest.fixture
+def loaded(store):
+    return Registry(store, capacity=1).get(AGENT)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 10])
+def test_parts_have_the_rows_of_the_request_in_its_order(loaded, rows):
+    footprint = with_room_for(loaded.footprint, rows)
+    parts = parts_that_fit(REQUEST, footprint)
+    assert len(parts) > 1
+    assert all(footprint.fits([part]) for part in parts)
+    assert [key for part in parts for key in keys(part)] == keys(REQUEST)
+    prompts = [prompt for part in parts for prompt in part.prompts for _ in range(part.n)]
+    assert prompts == [prompt for prompt in REQUEST.prompts for _ in range(5)]
+
+
+def test_a_request_that_fits_is_its_only_part(loaded):
+    footprint = replace(loaded.footprint, limit=loaded.footprint.draw_bytes([REQUEST]))
+    assert parts_that_fit(REQUEST, footprint) == [REQUEST]
+    with pytest.raises(ApiError):
+        parts_that_fit(REQUEST, replace(footprint, limit=0))
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_request_drawn_in_parts_has_the_rows_of_one_draw(store, loaded, monkeypatch, rows):
+    [whole] = sample(loaded.model, loaded.end_ids, [REQUEST])
+    loaded.footprint = with_room_for(loaded.footprint, rows)
+    draws, began = [], []
+
+    def recorded(model, end_ids, batch):
+        draws.append(loaded.footprint.draw_bytes(batch))
+        began.append(engine.began)
+        return sample(model, end_ids, batch)
+
+    monkeypatch.setattr(engine_module, "sample", recorded)
+    registry = Registry(store, capacity=1)
+    registry.models[AGENT] = loaded
+    engine = Engine(registry, threads=1)
+    rows_drawn = engine.sample(loaded, REQUEST, shared=False).result(timeout=60)
+    assert len(draws) > 1
+    assert max(draws) <= loaded.footprint.limit
+    # Each part is work of its own to the health check, which takes long work for stuck.
+    assert sorted(set(began)) == began
+    assert [row.token_ids for row in rows_drawn] == [row.token_ids for row in whole]
+    for row, expected in zip(rows_drawn, whole, strict=True):
+        np.testing.assert_allclose(row.logprobs, expected.logprobs, atol=1e-4)
+        assert len(row.top) == len(row.token_ids)
+
+
+def test_the_parts_of_a_request_whose_client_goes_are_not_drawn(store, loaded, monkeypatch):
+    loaded.footprint = with_room_for(loaded.footprint, 1)
+    request, draws = replace(REQUEST, unwanted=threading.Event()), []
+
+    def leave(model, end_ids, batch):
+        draws.append(batch)
+        rows = sample(model, end_ids, batch)
+        request.unwanted.set()
+        return rows
+
+    monkeypatch.setattr(engine_module, "sample", leave)
+    registry = Registry(store, capacity=1)
+    registry.models[AGENT] = loaded
+    with pytest.raises(Exception, match="given up at token 1"):
+        Engine(registry, threads=1).sample(loaded, request, shared=False).result(timeout=60)
+    assert len(draws) == 2
+
+
+def test_a_draw_has_half_of_the_memory_or_what_the_weights_and_a_reserve_leave():
+    assert draw_limit(16 * GIB, 3 * GIB) == 8 * GIB
+    assert draw_limit(16 * GIB, 7 * GIB) == 8 * GIB
+    assert draw_limit(16 * GIB, 9 * GIB) == 6 * GIB
+    assert draw_limit(16 * GIB, 17 * GIB) == 0
+
+
+def test_qwen_of_1_5_billion_draws_32_prompts_8_times_on_24_gigabytes():
+    config = Qwen2Config(
+        hidden_size=1536,
+        intermediate_size=8960,
+        num_hidden_layers=28,
+        num_attention_heads=12,
+        num_key_value_heads=2,
+        vocab_size=151_936,
+    )
+    footprint = Footprint.of(config, 2, draw_limit(24 * GIB, 3 * GIB))
+    request = SamplingParams([[5] * 1000] * 32, 8, 1, 1.0, 500)
+    assert footprint.draw_bytes([request]) > 12 * GIB
+    assert [len(part.prompts) for part in parts_that_fit(request, footprint)] == [16, 16]
+
+
+def test_the_weights_of_a_model_are_those_of_its_base_whatever_adapters_are_loaded(store):
+    registry = Registry(store, capacity=3)
+    first = registry.get(ADAPTED)
+    weights = weight_bytes(first.model)
+    serve_name(store, "second@1", "objects/adapter")
+    assert registry.get("second@1").model is first.model
+    assert weight_bytes(first.model) == weights == weight_bytes(registry.get(AGENT).model)
+
+
+@pytest.mark.parametrize(("name", "copies"), [(AGENT, 1), (ADAPTED, 2)])
+def test_the_limit_counts_the_sum_of_a_base_and_an_adapter_beside_the_base(store, monkeypatch, name, copies):
+    weights = weight_bytes(Registry(store, capacity=1).get(AGENT).model)
+    memory = 4 * weights
+    monkeypatch.setattr("genenv_trainer.serving.loaded_model.memory_of", lambda device: memory)
+    assert Registry(store, capacity=1).get(name).footprint.limit == draw_limit(memory, copies * weights)
+    assert draw_limit(memory, weights) > draw_limit(memory, 2 * weights) > 0
