@@ -51,21 +51,24 @@ interface Use {
 /**
  * A run's settings within its quotas: the smaller of its own limit of tokens and the quota's, and no further
  * token once its files take more than they may. The workflow ends the run as it does at the file's own limit.
- * @returns `diskBytes` if they are too many
+ * @returns `reason` if a quota is used up, and the file's own limit is not
  */
 export function settingsWithinQuotas(
   settings: WorkflowSettings,
-  { maxTokens, maxDiskBytes }: Quotas,
+  { maxTokens = Infinity, maxDiskBytes }: Quotas,
   store: Pick<ObjectStore, 'path'>,
-  use: Use,
-): { settings: WorkflowSettings; diskBytes: number | null } {
-  const limits = [settings.maxTokens, maxTokens].filter((limit) => typeof limit === 'number');
-  const diskBytes = maxDiskBytes === undefined ? 0 : bytesBeyond(use.lines, store, maxDiskBytes);
-  if (diskBytes > 0) limits.push(Math.max(1, use.tokens));
-  return {
-    settings: { ...settings, maxTokens: limits.length === 0 ? null : Math.min(...limits) },
-    diskBytes: diskBytes > 0 ? diskBytes : null,
-  };
+  { lines, tokens }: Use,
+): { settings: WorkflowSettings; reason: string | null } {
+  const ownLimit = settings.maxTokens ?? Infinity;
+  const diskBytes = maxDiskBytes === undefined ? 0 : bytesBeyond(lines, store, maxDiskBytes);
+  const limit = Math.min(ownLimit, maxTokens, diskBytes > 0 ? Math.max(1, tokens) : Infinity);
+  const within = { ...settings, maxTokens: limit === Infinity ? null : limit };
+  if (tokens < limit || tokens >= ownLimit) return { settings: within, reason: null };
+  const reason =
+    diskBytes > 0
+      ? `its files take ${diskBytes} bytes, and its worker lets a run have ${maxDiskBytes} (GENENV_MAX_DISK_PER_RUN)`
+      : `it has sampled ${tokens} tokens, and its worker lets a run sample ${maxTokens} (GENENV_MAX_TOKENS_PER_RUN)`;
+  return { settings: within, reason };
 }
 
 /** Bytes of the stored objects that lines name, each once; 0 if they are at most `limit`. */

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { describe, expect, it, test } from 'vitest';
 import { quotaLines } from '../../src/cli/lib/estimates.ts';
+import { currentState } from '../../src/cli/lib/run-status.ts';
 import { readQuotas } from '../../src/runs/quotas.ts';
 import type { Quotas } from '../../src/runs/quotas.ts';
 import { refsIn } from '../../src/store/references.ts';
@@ -16,6 +17,32 @@ const open = async (run: SomeRun, quotas: Quotas) => {
 };
 
 describe('a quota of the worker', () => {
+  it('of tokens that is used up is why the run has ended, until it is resumed with a higher one', async () => {
+    const run = await someRun();
+    const folder = run.dependencies.runFolder('some-run');
+    const { state } = await run.epochs(1);
+    const end = { id: 'some-run', outcome: 'token cap reached', epoch: 1 } as const;
+    await open(run, { maxTokens: state.tokens + 1 });
+    await run.activities.recordEnd(end);
+    expect((await currentState(folder, null)).state).toBe('interrupted');
+    await open(run, { maxTokens: state.tokens });
+    await run.activities.recordEnd(end);
+    await run.activities.recordEnd(end);
+    expect((await folder.events()).at(-1)).toMatchObject({
+      type: 'ended',
+      reason: expect.stringMatching(
+        /^it has sampled \d+ tokens, and .* \(GENENV_MAX_TOKENS_PER_RUN\)$/,
+      ) as string,
+    });
+    expect((await currentState(folder, null)).state).toBe('out of quota');
+    // A worker with a higher one.
+    const { openEpoch } = createActivities({ ...run.dependencies, quotas: {} });
+    // eslint-disable-next-line id-denylist -- a field on the wire
+    await openEpoch({ id: 'some-run', known: null, thorough: true });
+    await run.activities.recordEnd(end);
+    expect((await folder.events()).at(-1)).not.toHaveProperty('reason');
+  });
+
   it('of tokens bounds a run, whatever its file says', async () => {
     const unlimited = await someRun();
     expect(await open(unlimited, {})).toBe(null);
@@ -38,7 +65,7 @@ describe('a quota of the worker', () => {
     expect((await folder.events()).at(-1)).toMatchObject({
       type: 'quota',
       epoch: 1,
-      reason: expect.stringContaining(`take ${bytes} bytes of the store`) as string,
+      reason: `its files take ${bytes} bytes, and its worker lets a run have ${bytes - 1} (GENENV_MAX_DISK_PER_RUN)`,
     });
     // What was pruned takes nothing.
     await rm(run.dependencies.store.path(refs.find(({ bytes: size }) => size > 1)!), { recursive: true });

@@ -44,14 +44,8 @@ export function createOpenEpoch(dependencies: Dependencies) {
     const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
     const { quotas, store } = dependencies;
     const within = settingsWithinQuotas(settings, quotas, store, { lines, tokens: last?.state.tokens ?? 0 });
-    if (within.diskBytes !== null)
-      await folder.appendEvent({
-        type: 'quota',
-        epoch: last?.epoch ?? 0,
-        reason:
-          `its files take ${within.diskBytes} bytes of the store; this worker lets a run have ` +
-          `${quotas.maxDiskBytes} (GENENV_MAX_DISK_PER_RUN)`,
-      });
+    if (within.reason !== null && nextEpoch <= settings.epochs)
+      await folder.appendEvent({ type: 'quota', epoch: last?.epoch ?? 0, reason: within.reason });
     return { run: { id, experiment: await store.putJson(experiment) }, settings: within.settings, last };
   };
 }

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { armName } from '../../config/arms.ts';
 import { mean } from '../../numerics/arithmetic.ts';
 import type { Retune, RunFolder } from '../../runs/run-folder.ts';
-import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-overview.ts';
+import { lastTurn, lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-overview.ts';
 import type { Ancestor } from '../../runs/run-overview.ts';
 import { requestKey, RequestReader } from '../../temporal/requests.ts';
 import type { RunRequest } from '../../temporal/requests.ts';
@@ -22,6 +22,7 @@ const resumableStates: ReadonlySet<RunActivity> = new Set([
   'cancelled',
   'terminated',
   'failed',
+  'out of quota',
   'interrupted',
 ]);
 
@@ -110,7 +111,7 @@ async function lastRequests(folder: RunFolder, client: Client | null): Promise<R
     .map(({ request, identity, time }) => ({ request, identity, time }));
 }
 
-/** `interrupted`: epochs are left, and no workflow runs. */
+/** `out of quota`: a quota of its worker ended it; `interrupted`: epochs are left, and no workflow runs. */
 export type RunActivity =
   | 'finished'
   | 'running'
@@ -120,6 +121,7 @@ export type RunActivity =
   | 'cancelled'
   | 'terminated'
   | 'failed'
+  | 'out of quota'
   | 'interrupted'
   | 'unreadable';
 
@@ -131,27 +133,22 @@ export interface CurrentState {
 
 /** The state of a run that is not finished: by its workflow if that runs, else by how it ended. */
 export async function currentState(folder: RunFolder, client: Client | null): Promise<CurrentState> {
-  const [workflow, last] = await Promise.all([
+  const [workflow, turn] = await Promise.all([
     client === null ? null : workflowState(client, folder.id),
-    lastOutcome(folder),
+    lastTurn(folder),
   ]);
   if (workflow?.progress !== undefined)
     return { state: activeState(workflow.progress), progress: workflow.progress };
+  const last = turn?.type === 'ended' ? turn.outcome : turn?.type;
   if (last === 'stopped' || last === 'cancelled' || last === 'failed') return { state: last, progress: null };
+  if (last === 'token cap reached' && turn?.reason !== undefined)
+    return { state: 'out of quota', progress: null };
   // A run that was rewound since, or that another server runs, is as far as its files say.
   return { state: last === 'rewound' ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
 }
 
 const activeState = (progress: Progress | null): RunActivity =>
   progress?.status === 'paused' || progress?.status === 'stopping' ? progress.status : 'running';
-
-/** How the run ended, or what came after that. */
-async function lastOutcome(folder: RunFolder): Promise<unknown> {
-  const event = (await folder.events()).findLast(({ type }) =>
-    ['started', 'resumed', 'moved', 'ended', 'rewound'].includes(type),
-  );
-  return event?.type === 'ended' ? event.outcome : event?.type;
-}
 
 /** `progress` if it runs (null if its worker does not answer), else how it ended as far as Temporal knows. */
 async function workflowState(

@@ -5,7 +5,13 @@ import { changedFields } from '../../config/retune.ts';
 import { experimentNeeds } from '../../dev-stack/stack-needs.ts';
 import { finishRewind } from '../../runs/rewind.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
-import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-overview.ts';
+import {
+  experimentHash,
+  lastRewindTime,
+  lastTurn,
+  readRunOverview,
+  runsFolder,
+} from '../../runs/run-overview.ts';
 import { isServerFailure } from '../../temporal/server-failure.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
@@ -146,16 +152,21 @@ async function printOutcome(
   context.print(
     `${id}: ${result.outcome} after ${result.epochs} epochs; ledger ${result.ledger.slice(0, 12)}`,
   );
-  if ((await readRunOverview(new RunFolder(runsFolder(home), id))) === null) {
+  const folder = new RunFolder(runsFolder(home), id);
+  if ((await readRunOverview(folder)) === null) {
     context.print('Its files are with its workers, not in this home folder.');
     return;
   }
+  const quota = result.outcome === 'token cap reached' ? (await lastTurn(folder))?.reason : undefined;
+  if (quota !== undefined) context.print(`A quota ended it: ${quota}.`);
   const { summaryTable, writeResults } = await import('./run-results.ts');
   context.print(await summaryTable(home, id));
   context.print(`Report: ${await writeResults(home, id, context)}`);
-  context.print(
-    result.outcome === 'stopped' ? `To resume: ${resumeCommand}` : `A fresh one: ${restartCommand}`,
-  );
+  if (quota !== undefined) context.print(`To resume with a higher quota: ${resumeCommand}`);
+  else
+    context.print(
+      result.outcome === 'stopped' ? `To resume: ${resumeCommand}` : `A fresh one: ${restartCommand}`,
+    );
 }
 
 export interface StartedExperiment {
