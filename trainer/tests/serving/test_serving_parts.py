@@ -14,7 +14,8 @@ from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.footprint import Footprint, draw_limit, weight_bytes
 from genenv_trainer.serving.parts import parts_that_fit
 from genenv_trainer.serving.registry import Registry
-from genenv_trainer.serving.sampler import SamplingParams, row_keys, sample
+from genenv_trainer.serving.sampler import SamplingParams, sample
+from genenv_trainer.serving.uniforms import row_keys
 
 GIB = 1 << 30
 REQUEST = SamplingParams([[5, 6, 7], [8], [9, 10]], 5, 11, 1.0, 24, top=2)

@@ -6,7 +6,8 @@ import torch
 from tiny_models import save_model
 
 from genenv_trainer.serving import sampler
-from genenv_trainer.serving.sampler import SamplingParams, choose, left_pad, row_keys, sample, uniforms
+from genenv_trainer.serving.sampler import SamplingParams, choose, left_pad, sample
+from genenv_trainer.serving.uniforms import row_keys, uniforms
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14]]
 
