@@ -37,6 +37,11 @@ def is_stored(path: Path) -> bool:
     )
 
 
+def is_inside(path: str) -> bool:
+    """True for a relative path that leads nowhere outside the folder that it is relative to."""
+    return not Path(path).is_absolute() and ".." not in Path(path).parts
+
+
 def check_stored(path: Path, heartbeat: Callable[[], None] = lambda: None) -> None:
     """Compare every byte of a stored file or folder with its name; a path outside a store passes. Raises
     Damaged."""
@@ -51,19 +56,16 @@ def check_stored(path: Path, heartbeat: Callable[[], None] = lambda: None) -> No
     if not path.is_dir():
         raise Damaged(path, "missing")
     manifest = _manifest(path)
-    links = sorted(file for file in path.rglob("*") if file.is_symlink())
-    if links:
-        raise Damaged(links[0], "a link, where a file of the object belongs")
+    files = sorted(path.rglob("*"))
+    for file in files:
+        if file.is_symlink():
+            raise Damaged(file, "a link, where a file of the object belongs")
     for entry in manifest:
         _check_file(path / entry["path"], entry["sha256"], entry["bytes"], heartbeat)
-    known = {entry["path"] for entry in manifest}
-    extra = sorted(
-        name
-        for file in path.rglob("*")
-        if file.is_file() and (name := file.relative_to(path).as_posix()) not in known
-    )
-    if extra:
-        raise Damaged(path / extra[0], "a file that is not in the manifest")
+    listed = {entry["path"] for entry in manifest}
+    for file in files:
+        if file.is_file() and file.relative_to(path).as_posix() not in listed:
+            raise Damaged(file, "a file that is not in the manifest")
 
 
 def folder_hash(folder: Path, heartbeat: Callable[[], None] = lambda: None) -> str:
@@ -99,7 +101,7 @@ def _manifest(folder: Path) -> list[dict]:
     if hashlib.sha256(data).hexdigest() != folder.name:
         raise Damaged(file, "the manifest was altered")
     manifest = json.loads(data)
-    if any(Path(entry["path"]).is_absolute() or ".." in Path(entry["path"]).parts for entry in manifest):
+    if not all(is_inside(entry["path"]) for entry in manifest):
         raise Damaged(file, "it lists what is not a file of the folder")
     return manifest
 

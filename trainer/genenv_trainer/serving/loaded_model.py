@@ -12,6 +12,7 @@ from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.models import load_model
 from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
 from genenv_trainer.serving.merging import TRAINED_IN, MergedAdapter
+from genenv_trainer.stored_objects import is_inside
 
 
 @dataclass
@@ -116,7 +117,7 @@ def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:
 
 
 def in_store(path: str, entry: Path, store: Path) -> Path:
-    if Path(path).is_absolute() or ".." in Path(path).parts:
+    if not is_inside(path):
         raise InvalidArtifact(f"{entry}: the path leaves the store; expected objects/<aa>/<sha256>/")
     return store / path
 
