@@ -14,7 +14,7 @@ from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
 from genenv_trainer.serving.responses import (
     before_stop,
-    built,
+    build_response,
     envelope,
     seed_of,
     stop_check,
@@ -137,4 +137,4 @@ async def chat_completions(request: ChatRequest, http: Request) -> Response:
         choices = [choice(request, loaded, index, row) for index, row in enumerate(rows)]
         return body | {"choices": choices, "usage": counted}
 
-    return await built(answer)
+    return await build_response(answer)

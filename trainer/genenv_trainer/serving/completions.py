@@ -12,7 +12,7 @@ from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import Prompts, check_ids, completion_limit, encode
 from genenv_trainer.serving.responses import (
     before_stop,
-    built,
+    build_response,
     envelope,
     seed_of,
     stop_check,
@@ -104,4 +104,4 @@ async def completions(request: CompletionRequest, http: Request) -> Response:
         body = envelope("cmpl", "text_completion", request, seed)
         return body | {"choices": choices, "usage": counted}
 
-    return await built(answer)
+    return await build_response(answer)

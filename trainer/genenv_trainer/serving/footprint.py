@@ -21,8 +21,9 @@ RESERVE_SHARE = 1 / 16
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes besides the weights: keys and values of a token in all layers, what a layer computes of a token of a
-    prompt, and the logits of a row; and the most that a draw may take."""
+    """Bytes besides the weights: keys and values of a token in all layers (`cached`), what a layer computes of
+    a token of a prompt (`computed`), the logits of a row (`chosen`), and the most that a draw may take
+    (`limit`)."""
 
     cached: int
     computed: int
@@ -31,8 +32,8 @@ class Footprint:
 
     @classmethod
     def of(cls, config: PretrainedConfig, element_bytes: int, limit: int) -> "Footprint":
-        """Of a model with this configuration, whose numbers have so many bytes. Layers that keep less than all
-        keys count in full."""
+        """Of a model with this configuration, whose numbers have so many bytes. Layers that keep less than
+        all keys count in full."""
         config = config.get_text_config(decoder=True)
         heads = config.num_attention_heads
         head_width = getattr(config, "head_dim", None) or config.hidden_size // heads
@@ -65,8 +66,8 @@ def draw_limit(memory: int, weights: int) -> int:
     """Bytes that a draw may take: half of the memory, as other models and jobs share it, or what the weights
     and the reserve leave, if that is less.
 
-    It decides how a request is cut into parts, and so the last bits of the answer. So it depends on the machine
-    and the model, never on what else is loaded or drawn."""
+    The limit decides how a request is cut into parts, and so the last bits of the answer: it depends on the
+    machine and the model, never on what else is loaded or drawn."""
     return max(0, min(memory // 2, memory - int(memory * RESERVE_SHARE) - weights))
 
 

@@ -4,7 +4,7 @@ from genenv_trainer.serving.errors import invalid_field
 
 MAX_BODY_BYTES = 8 << 20
 
-MAX_PARTS = 1_000_000
+MAX_JSON_MARKS = 1_000_000
 """Brackets, braces and colons of a body, those in texts included: each list or field of JSON has one, and takes
 many times its bytes once it is read. Prompts full of JSON have fewer."""
 
@@ -40,7 +40,6 @@ def check_budget(rows: int, longest_prompt: int, max_tokens: int, top: int = 0) 
             f"tokens; a request has at most {MAX_TOKENS}",
             "too_large",
         )
-
     if rows * max_tokens * top > MAX_TOP_LOGPROBS:
         raise invalid_field(
             "logprobs",

@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from genenv_trainer.serving.errors import ApiError
-from genenv_trainer.serving.limits import MAX_BODY_BYTES, MAX_PARTS
+from genenv_trainer.serving.limits import MAX_BODY_BYTES, MAX_JSON_MARKS
 
 HEADER_SECONDS = 10
 """Time from the first byte of a connection, or of its next request, to the end of the headers."""
@@ -53,12 +53,13 @@ class TimedProtocol(H11Protocol):
 
 
 class BodyTooLarge(Exception):
-    """More has come than a body may have, as the argument says."""
+    """A body has more than the limit that the argument names, such as `8388608 bytes`."""
 
 
 class BodyLimit:
-    """ASGI middleware: a 413 for a body of more than MAX_BODY_BYTES or MAX_PARTS, a 408 for one that does not
-    come within BODY_SECONDS. Both close the connection, as the rest of the body would be read as the next request."""
+    """ASGI middleware: a 413 for a body of more than MAX_BODY_BYTES or MAX_JSON_MARKS, a 408 for one that does
+    not come within BODY_SECONDS. Both close the connection, as the rest of the body would be read as the next
+    request."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
@@ -71,8 +72,8 @@ class BodyLimit:
             body = await asyncio.wait_for(_read_body(scope, receive), BODY_SECONDS)
         except TimeoutError:
             error = ApiError(408, f"the body did not come within {BODY_SECONDS} s")
-        except BodyTooLarge as refused:
-            error = ApiError(413, f"the body has more than {refused}, which is the most")
+        except BodyTooLarge as limit:
+            error = ApiError(413, f"the body has more than {limit}, which is the most")
         else:
             await self.app(scope, _with_body(body, receive), send)
             return
@@ -95,8 +96,8 @@ async def _read_body(scope: Scope, receive: Receive) -> Message:
         if len(body) > MAX_BODY_BYTES:
             raise BodyTooLarge(f"{MAX_BODY_BYTES} bytes")
         if not message.get("more_body", False):
-            if sum(body.count(mark) for mark in b"[{:") > MAX_PARTS:
-                raise BodyTooLarge(f"{MAX_PARTS} brackets, braces and colons")
+            if sum(body.count(mark) for mark in b"[{:") > MAX_JSON_MARKS:
+                raise BodyTooLarge(f"{MAX_JSON_MARKS} brackets, braces and colons")
             return {"type": "http.request", "body": bytes(body), "more_body": False}
 
 

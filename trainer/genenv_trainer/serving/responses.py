@@ -55,9 +55,9 @@ _answers = ThreadPoolExecutor(1, "answers")
 """One thread: tokenizers are not made for several."""
 
 
-async def built(build: Callable[[], dict]) -> Response:
-    """The JSON of an answer that is built beside the event loop, which other requests wait for: an answer may
-    have a million alternatives to its tokens."""
+async def build_response(build: Callable[[], dict]) -> Response:
+    """The answer that `build` makes, as JSON. It is made beside the event loop, which other requests wait for:
+    an answer may have a million alternatives to its tokens."""
     return await get_running_loop().run_in_executor(_answers, lambda: json_response(build()))
 
 

@@ -21,15 +21,20 @@ def registry(store):
     return Registry(store, capacity=2)
 
 
-def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry, monkeypatch):
-    batches = []
+@pytest.fixture
+def batches(monkeypatch):
+    """Seeds of the requests of each batch that is drawn."""
+    batches, plain = [], engine_module.sample
 
     def recorded(model, end_ids, batch):
         batches.append([params.seed for params in batch])
         return plain(model, end_ids, batch)
 
-    plain = engine_module.sample
     monkeypatch.setattr(engine_module, "sample", recorded)
+    return batches
+
+
+def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry, batches):
     # Before the engine's thread loads any: transformers loads one model at a time.
     loaded = {model: registry.get(model) for model in (AGENT, "copy@0")}
     engine, held = Engine(registry, threads=1), threading.Event()
@@ -45,20 +50,15 @@ def test_unseeded_single_requests_share_a_batch_and_seeded_ones_do_not(registry,
     assert all(len(row) == 1 and len(row[0].token_ids) <= 3 for row in rows)
 
 
-def test_requests_share_a_batch_only_while_it_has_room(registry, monkeypatch):
-    batches = []
-    plain = engine_module.sample
-    monkeypatch.setattr(
-        engine_module, "sample", lambda *parts: (batches.append(len(parts[2])), plain(*parts))[1]
-    )
+def test_requests_share_a_batch_only_while_it_has_room(registry, batches):
     engine, held, loaded = Engine(registry, threads=1), threading.Event(), registry.get(AGENT)
-    params = [SamplingParams([[5] * length], 1, 1, 1.0, 3) for length in (1, 90, 1)]
+    params = [SamplingParams([[5] * length], 1, seed, 1.0, 3) for seed, length in enumerate((1, 90, 1))]
     loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.draw_bytes(params[:2]) - 1)
     engine.call(AGENT, lambda loaded: held.wait())
     waiting = [engine.sample(loaded, one, shared=True) for one in params]
     held.set()
     assert [len(future.result(timeout=30)) for future in waiting] == [1, 1, 1]
-    assert batches == [2, 1]
+    assert batches == [[0, 2], [1]]
 
 
 def test_a_failed_request_does_not_end_the_engine(registry):

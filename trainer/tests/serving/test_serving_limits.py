@@ -4,29 +4,30 @@ import json
 import socket
 import threading
 import time
-from dataclasses import replace
 
 import httpx
 import pytest
-import torch
+from fastapi.testclient import TestClient
 from pydantic import ValidationError
 from server_process import ServerProcess
 from tiny_models import AGENT
-from transformers import Qwen2Config
 
-from genenv_trainer.serving.engine import Engine
-from genenv_trainer.serving.errors import ApiError
-from genenv_trainer.serving.footprint import Footprint, memory_of
+from genenv_trainer.serving import limits
+from genenv_trainer.serving.chat import ChatRequest
+from genenv_trainer.serving.completions import CompletionRequest, prepare_sampling
 from genenv_trainer.serving.limits import (
     MAX_BODY_BYTES,
-    MAX_PARTS,
+    MAX_JSON_MARKS,
     MAX_ROWS,
     MAX_TOKENS,
     MAX_TOP_LOGPROBS,
 )
+from genenv_trainer.serving.loaded_model import LoadedModel, Placement
 from genenv_trainer.serving.protocol import HEADER_SECONDS
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import SamplingParams, Unwanted, sample
+from genenv_trainer.serving.server import create_app
+from genenv_trainer.serving.tokenization import DetokenizeRequest
 
 COMPLETION = {"model": AGENT, "prompt": "a", "max_tokens": 2}
 
@@ -58,7 +59,12 @@ def refused(client, path, body):
         ({"prompt": ["a"] * 40, "n": 1024, "max_tokens": 100}, "n", 40 * 1024, MAX_ROWS),
         ({"prompt": ["a"] * (MAX_ROWS + 1)}, "n", MAX_ROWS + 1, MAX_ROWS),
         ({"prompt": ["a"] * 4, "n": 1024, "max_tokens": 1000}, "max_tokens", 4_096_000, MAX_TOKENS),
-        ({"n": 1024, "max_tokens": 100, "logprobs": 5, "prompt": ["a"] * 2}, "logprobs", 1_024_000, MAX_TOP_LOGPROBS),
+        (
+            {"prompt": ["a"] * 2, "n": 1024, "max_tokens": 100, "logprobs": 5},
+            "logprobs",
+            1_024_000,
+            MAX_TOP_LOGPROBS,
+        ),
         ({"stop": ["x"] * 65}, "stop", 65, 64),
         ({"stop": "x" * 1001}, "stop", 1001, 1000),
     ],
@@ -74,9 +80,6 @@ def test_a_request_beyond_its_budget_is_refused_with_field_value_and_limit(
 
 
 def test_the_tokens_of_prompts_count_since_each_row_keeps_them(monkeypatch, store):
-    from genenv_trainer.serving import limits
-    from genenv_trainer.serving.completions import CompletionRequest, prepare_sampling
-
     monkeypatch.setattr(limits, "MAX_TOKENS", 100)
     loaded = Registry(store, capacity=1).get(AGENT)
     request = CompletionRequest(model=AGENT, prompt=["a" * 20, "b"], n=3, max_tokens=4)
@@ -128,9 +131,9 @@ def test_small_parts_without_end_are_refused_before_they_are_read(lone, path, fi
         sent = lone.post(path, content=text, headers={"content-type": "application/json"})
         return sent.status_code, sent.text
 
-    status, text = answer(MAX_PARTS)
-    assert (status, f"{MAX_PARTS} brackets, braces and colons" in text) == (413, True)
-    status, text = answer(MAX_PARTS // 2)
+    status, text = answer(MAX_JSON_MARKS)
+    assert (status, f"{MAX_JSON_MARKS} brackets, braces and colons" in text) == (413, True)
+    status, text = answer(MAX_JSON_MARKS // 2)
     assert (status, len(text) < 1000) == (400, True)
 
 
@@ -139,9 +142,6 @@ def test_small_parts_without_end_are_refused_before_they_are_read(lone, path, fi
 )
 def test_a_list_has_one_error_however_many_parts_are_wrong(field, value):
     """pydantic would make an error for each."""
-    from genenv_trainer.serving.chat import ChatRequest
-    from genenv_trainer.serving.tokenization import DetokenizeRequest
-
     kind = DetokenizeRequest if field == "tokens" else ChatRequest
     with pytest.raises(ValidationError) as caught:
         kind.model_validate({"model": AGENT, field: value})
@@ -149,60 +149,16 @@ def test_a_list_has_one_error_however_many_parts_are_wrong(field, value):
     assert len([error for error in caught.value.errors() if field in error["loc"]]) <= 2
 
 
-def test_the_memory_of_a_draw_follows_from_the_model():
-    """Qwen2.5-7B in bfloat16 keeps 56 KiB a token: 28 layers, 4 heads of 128 numbers, keys and values."""
-    config = Qwen2Config(
-        hidden_size=3584,
-        intermediate_size=18944,
-        num_hidden_layers=28,
-        num_attention_heads=28,
-        num_key_value_heads=4,
-        vocab_size=152_064,
-    )
-    footprint = Footprint.of(config, 2, limit=0)
-    assert footprint.cached == 56 << 10
-    params = SamplingParams([[5] * 100, [5]], 8, 1, 1.0, 28)
-    without_cache = 200 * (4 * 3584 + 3 * 18944) * 2 + 16 * 152_064 * 24
-    assert footprint.draw_bytes([params]) == 16 * 128 * (56 << 10) + without_cache
-
-
-def test_a_row_beyond_the_memory_is_refused_with_what_it_takes(store):
-    registry = Registry(store, capacity=1)
-    engine, loaded = Engine(registry, threads=1), registry.get(AGENT)
-    row = SamplingParams([[5] * 20], 1, 1, 1.0, 30)
-    request = replace(row, prompts=[[5], [5] * 20], n=4)
-    loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.draw_bytes([row]))
-    assert len(engine.sample(loaded, request, shared=False).result(timeout=30)) == 8
-    loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.limit - 1)
-    with pytest.raises(ApiError, match="max_tokens: one completion of 30 tokens after a prompt of 20 takes 0 MiB"):
-        engine.sample(loaded, request, shared=False)
-
-
-def test_the_memory_of_a_container_is_its_limit(tmp_path, monkeypatch):
-    cpu, group = torch.device("cpu"), tmp_path / "memory.max"
-    monkeypatch.setattr("genenv_trainer.serving.footprint.CGROUP_LIMIT", group)
-    machine = memory_of(cpu)
-    assert machine > 1 << 30
-    for text, memory in (("max\n", machine), ("8000000\n", 8_000_000)):
-        group.write_text(text)
-        assert memory_of(cpu) == memory
-
-
 @pytest.mark.parametrize("path", ["/v1/completions", "/v1/chat/completions"])
 def test_an_answer_is_built_beside_the_event_loop(store, monkeypatch, path):
-    from fastapi.testclient import TestClient
-
-    from genenv_trainer.serving import loaded_model
-    from genenv_trainer.serving.loaded_model import Placement
-    from genenv_trainer.serving.server import create_app
-
     threads = set()
-    plain = loaded_model.LoadedModel.token_text
-    monkeypatch.setattr(
-        loaded_model.LoadedModel,
-        "token_text",
-        lambda *parts: (threads.add(threading.current_thread().name), plain(*parts))[1],
-    )
+    plain = LoadedModel.token_text
+
+    def recorded(loaded, token):
+        threads.add(threading.current_thread().name)
+        return plain(loaded, token)
+
+    monkeypatch.setattr(LoadedModel, "token_text", recorded)
     body = {"model": AGENT, "max_tokens": 3}
     body |= {"prompt": "a", "logprobs": 2} if path == "/v1/completions" else {
         "messages": [{"role": "user", "content": "a"}],
@@ -264,11 +220,6 @@ def test_the_sampler_stops_when_no_request_of_its_batch_is_wanted(store):
 
 
 def test_health_says_how_long_the_engine_has_worked_and_fails_after_the_limit(store, monkeypatch):
-    from fastapi.testclient import TestClient
-
-    from genenv_trainer.serving.loaded_model import Placement
-    from genenv_trainer.serving.server import create_app
-
     app = create_app(store, 1, Placement())
     client = TestClient(app, base_url="http://127.0.0.1")
     assert client.get("/health").json() == {"status": "ok", "engine": {"busy_seconds": 0, "waiting": 0}}

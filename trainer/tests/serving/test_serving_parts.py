@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from tiny_models import ADAPTED, AGENT, serve_name
 from transformers import Qwen2Config
 
 from genenv_trainer.serving import engine as engine_module
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.errors import ApiError
-from genenv_trainer.serving.footprint import Footprint, draw_limit, weight_bytes
+from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
 from genenv_trainer.serving.parts import parts_that_fit
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import SamplingParams, sample
@@ -98,6 +99,46 @@ def test_the_parts_of_a_request_whose_client_goes_are_not_drawn(store, loaded, m
     with pytest.raises(Exception, match="given up at token 1"):
         Engine(registry, threads=1).sample(loaded, request, shared=False).result(timeout=60)
     assert len(draws) == 2
+
+
+def test_a_row_beyond_the_memory_is_refused_with_what_it_takes(store):
+    registry = Registry(store, capacity=1)
+    engine, loaded = Engine(registry, threads=1), registry.get(AGENT)
+    row = SamplingParams([[5] * 20], 1, 1, 1.0, 30)
+    request = replace(row, prompts=[[5], [5] * 20], n=4)
+    loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.draw_bytes([row]))
+    assert len(engine.sample(loaded, request, shared=False).result(timeout=30)) == 8
+    loaded.footprint = replace(loaded.footprint, limit=loaded.footprint.limit - 1)
+    refusal = "max_tokens: one completion of 30 tokens after a prompt of 20 takes 0 MiB"
+    with pytest.raises(ApiError, match=refusal):
+        engine.sample(loaded, request, shared=False)
+
+
+def test_the_memory_of_a_draw_follows_from_the_model():
+    """Qwen2.5-7B in bfloat16 keeps 56 KiB a token: 28 layers, 4 heads of 128 numbers, keys and values."""
+    config = Qwen2Config(
+        hidden_size=3584,
+        intermediate_size=18944,
+        num_hidden_layers=28,
+        num_attention_heads=28,
+        num_key_value_heads=4,
+        vocab_size=152_064,
+    )
+    footprint = Footprint.of(config, 2, limit=0)
+    assert footprint.cached == 56 << 10
+    params = SamplingParams([[5] * 100, [5]], 8, 1, 1.0, 28)
+    without_cache = 200 * (4 * 3584 + 3 * 18944) * 2 + 16 * 152_064 * 24
+    assert footprint.draw_bytes([params]) == 16 * 128 * (56 << 10) + without_cache
+
+
+def test_the_memory_of_a_container_is_its_limit(tmp_path, monkeypatch):
+    cpu, group = torch.device("cpu"), tmp_path / "memory.max"
+    monkeypatch.setattr("genenv_trainer.serving.footprint.CGROUP_LIMIT", group)
+    machine = memory_of(cpu)
+    assert machine > 1 << 30
+    for text, memory in (("max\n", machine), ("8000000\n", 8_000_000)):
+        group.write_text(text)
+        assert memory_of(cpu) == memory
 
 
 def test_a_draw_has_half_of_the_memory_or_what_the_weights_and_a_reserve_leave():
