@@ -120,18 +120,22 @@ function list({ items, minItems }: JsonSchema): string {
     : `a list with at least ${minItems} entry, each ${item}`;
 }
 
-function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
-  const low = minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum;
+function range({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
+  const least = type === 'integer' && exclusiveMinimum !== undefined ? exclusiveMinimum + 1 : minimum;
+  const low = least === undefined || least === Number.MIN_SAFE_INTEGER ? undefined : least;
   const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
-  if (low !== undefined && high !== undefined) return ` from ${low} to ${high}`;
+  if (low !== undefined && high !== undefined) return ` from ${figure(low)} to ${figure(high)}`;
   const bounds = [
-    ...(low === undefined ? [] : [`of at least ${low}`]),
-    ...(exclusiveMinimum === undefined ? [] : [`above ${exclusiveMinimum}`]),
-    ...(high === undefined ? [] : [`at most ${high}`]),
-    ...(exclusiveMaximum === undefined ? [] : [`below ${exclusiveMaximum}`]),
+    ...(exclusiveMinimum === undefined ? [] : [`above ${figure(exclusiveMinimum)}`]),
+    ...(low === undefined || exclusiveMinimum !== undefined ? [] : [`of at least ${figure(low)}`]),
+    ...(high === undefined ? [] : [`at most ${figure(high)}`]),
+    ...(exclusiveMaximum === undefined ? [] : [`below ${figure(exclusiveMaximum)}`]),
   ];
   return bounds.length === 0 ? '' : ` ${bounds.join(' and ')}`;
 }
+
+/** A number as people read it: `1,000,000`. */
+const figure = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 20 });
 
 /** Removes the limits of safe integers, which help nobody in an editor. */
 export function withoutLimitsOfIntegers<T>(schema: T): T {

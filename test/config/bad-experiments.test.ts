@@ -55,12 +55,12 @@ const inputs: [string, unknown, string][] = [
     [
       'experiment: name: missing; expected text',
       'experiment: seed: missing; expected a whole number of at least 0',
-      'experiment: epochs: missing; expected a whole number from 1 to 100000',
+      'experiment: epochs: missing; expected a whole number from 1 to 100,000',
       'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window"',
       'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "language" or "calls" or "travel" or "programs" or "external"',
       'experiment: environment.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: environment.sampling: missing; expected an object',
-      'experiment: environment.promptsPerEpoch: missing; expected a whole number above 0 and at most 100000',
+      'experiment: environment.promptsPerEpoch: missing; expected a whole number from 1 to 100,000',
       'experiment: agent.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: agent.sampling: missing; expected an object',
     ].join('\n'),
@@ -109,9 +109,9 @@ const files: [string, Record<string, unknown>, string][] = [
     { seed: 1e300 },
     'seed: got 1e+300; expected a whole number of at most 9007199254740991',
   ],
-  ['no epochs', { epochs: undefined }, 'epochs: missing; expected a whole number from 1 to 100000'],
-  ['zero epochs', { epochs: 0 }, 'epochs: got 0; expected a whole number from 1 to 100000'],
-  ['half an epoch', { epochs: 1.5 }, 'epochs: got 1.5; expected a whole number from 1 to 100000'],
+  ['no epochs', { epochs: undefined }, 'epochs: missing; expected a whole number from 1 to 100,000'],
+  ['zero epochs', { epochs: 0 }, 'epochs: got 0; expected a whole number from 1 to 100,000'],
+  ['half an epoch', { epochs: 1.5 }, 'epochs: got 1.5; expected a whole number from 1 to 100,000'],
   [
     'an empty arm',
     { arm: {} },
@@ -152,12 +152,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'no variations',
     { arm: { type: 'static', variations: 0 } },
-    'arm.variations: got 0; expected a whole number above 0 and at most 1000000',
+    'arm.variations: got 0; expected a whole number from 1 to 1,000,000',
   ],
   [
     'a selection of all',
     { arm: { type: 'selection', candidates: 1 } },
-    'arm.candidates: got 1; expected a whole number from 2 to 1000000',
+    'arm.candidates: got 1; expected a whole number from 2 to 1,000,000',
   ],
   [
     'a level that never opens',
@@ -192,12 +192,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'one length for two',
     { 'world.baseLengths': [13] },
-    'world.baseLengths: got [13]; expected a list of 2, each a whole number above 0 and at most 1000',
+    'world.baseLengths: got [13]; expected a list of 2, each a whole number from 1 to 1,000',
   ],
   [
     'a wrong entry in a list',
     { 'world.baseLengths': [13, '16'] },
-    'world.baseLengths[1]: got "16"; expected a whole number above 0 and at most 1000',
+    'world.baseLengths[1]: got "16"; expected a whole number from 1 to 1,000',
   ],
   [
     'lengths in the wrong order',
@@ -263,12 +263,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a temperature of 0',
     { 'agent.sampling.temperature': 0 },
-    'agent.sampling.temperature: got 0; expected a number above 0 and at most 1000000',
+    'agent.sampling.temperature: got 0; expected a number above 0 and at most 1,000,000',
   ],
   [
     'a group of one',
     { 'agent.rolloutsPerTask': 1 },
-    'agent.rolloutsPerTask: got 1; expected a whole number from 2 to 1024',
+    'agent.rolloutsPerTask: got 1; expected a whole number from 2 to 1,024',
   ],
   ['training that is a number', { 'agent.training': 5 }, 'agent.training: got 5; expected an object or null'],
   [
@@ -284,7 +284,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a cap of 0',
     { 'environment.training.maxKl': 0 },
-    'environment.training.maxKl: got 0; expected a number above 0 and at most 1000000 or null',
+    'environment.training.maxKl: got 0; expected a number above 0 and at most 1,000,000 or null',
   ],
   [
     'a decay of 1',
@@ -329,7 +329,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a reward as sharp as 0',
     { 'difficulty.beta': 0 },
-    'difficulty.beta: got 0; expected a number above 0 and at most 1000000',
+    'difficulty.beta: got 0; expected a number above 0 and at most 1,000,000',
   ],
   [
     'an unknown filter',
@@ -354,12 +354,12 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a mix without new tasks',
     { 'pools.train.mix.new': 0 },
-    'pools.train.mix.new: got 0; expected a number above 0 and at most 1000000',
+    'pools.train.mix.new: got 0; expected a number above 0 and at most 1,000,000',
   ],
   [
     'a window of 0',
     { 'pools.environment.window': 0 },
-    'pools.environment.window: got 0; expected a whole number above 0 and at most 1000000 or null',
+    'pools.environment.window: got 0; expected a whole number from 1 to 1,000,000 or null',
   ],
   [
     'a cap above 1',
@@ -545,7 +545,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'the best of one',
     { arm: { type: 'best-of-n', candidates: 1 } },
-    'arm.candidates: got 1; expected a whole number from 2 to 1000000',
+    'arm.candidates: got 1; expected a whole number from 2 to 1,000,000',
   ],
   [
     'a simulator of best-of-n that is trained',
@@ -570,7 +570,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a token cap of 0',
     { maxTokens: 0 },
-    'maxTokens: got 0; expected a whole number above 0 and at most 1000000000000000 or null',
+    'maxTokens: got 0; expected a whole number from 1 to 1,000,000,000,000,000 or null',
   ],
   [
     'a very long value',

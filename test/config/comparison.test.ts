@@ -63,7 +63,7 @@ describe('what is wrong is named', () => {
     [
       'no seed',
       { seeds: [] },
-      'comparison: seeds: got []; expected a list with at least 1 entry, each a whole number from 0 to 999999999',
+      'comparison: seeds: got []; expected a list with at least 1 entry, each a whole number from 0 to 999,999,999',
     ],
     ['a seed twice', { seeds: [1, 1] }, 'comparison: seeds: got 1 twice; expected each once'],
     [
@@ -94,7 +94,7 @@ describe('what is wrong is named', () => {
     [
       'too few attempts to cut in two',
       { probes: { arms: ['tuned'], seeds: [1], attempts: 4 } },
-      'comparison: probes.attempts: got 4; expected a whole number from 8 to 4096',
+      'comparison: probes.attempts: got 4; expected a whole number from 8 to 4,096',
     ],
     ['a name too long for its runs', { name: 'n'.repeat(41) }, 'expected 1 to 40 letters'],
     [
