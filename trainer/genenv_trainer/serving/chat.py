@@ -1,26 +1,17 @@
 """POST /v1/chat/completions: `n` answers to a conversation."""
 
-import threading
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from genenv_trainer.serving.engine import Engine, while_wanted
+from genenv_trainer.serving.drawing import draw_rows, sampling_params
 from genenv_trainer.serving.errors import invalid_field
 from genenv_trainer.serving.fields import SamplingRequest
 from genenv_trainer.serving.limits import check_budget
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
-from genenv_trainer.serving.responses import (
-    before_stop,
-    build_response,
-    envelope,
-    seed_of,
-    stop_check,
-    text_of,
-    usage,
-)
+from genenv_trainer.serving.responses import before_stop, build_response, envelope, seed_of, text_of
 from genenv_trainer.serving.sampler import Row, SamplingParams
 from genenv_trainer.serving.templates import TemplateFailed, TemplateRenderer
 
@@ -71,23 +62,13 @@ def encode_messages(loaded: LoadedModel, messages: list[Message]) -> list[int]:
     return encode(loaded, text, "messages", add_special_tokens=False)
 
 
-def prepare_sampling(
-    request: ChatRequest, seed: int, loaded: LoadedModel
-) -> tuple[LoadedModel, SamplingParams]:
+def prepare_sampling(request: ChatRequest, seed: int, loaded: LoadedModel) -> SamplingParams:
     prompts = [encode_messages(loaded, request.messages)]
     check_ids(loaded, prompts, "messages")
     limit = completion_limit(loaded, prompts, request.max_completion_tokens or request.max_tokens, "messages")
-    check_budget(request.samples, len(prompts[0]), limit, request.top_logprobs or 0)
-    return loaded, SamplingParams(
-        prompts,
-        request.samples,
-        seed,
-        request.effective_temperature,
-        limit,
-        request.top_logprobs or 0,
-        stop_check(loaded.tokenizer, request.stops),
-        threading.Event(),
-    )
+    top = request.top_logprobs or 0
+    check_budget(request.samples, len(prompts[0]), limit, top)
+    return sampling_params(request, seed, loaded, prompts, limit, top)
 
 
 def token_entry(loaded: LoadedModel, token: int, logprob: float) -> dict:
@@ -120,21 +101,14 @@ async def chat_completions(request: ChatRequest, http: Request) -> Response:
     request.check()
     if request.top_logprobs is not None and not request.logprobs:
         raise invalid_field("top_logprobs", "needs logprobs to be true")
-    engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    loaded, params = await while_wanted(
-        http, engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
-    )
-    shared = request.seed is None and params.n == 1
-    rows = await while_wanted(http, engine.sample(loaded, params, shared), params.unwanted)
-    counted = usage(params.prompts, sum(len(row.token_ids) for row in rows))
-    http.app.state.metrics.count_tokens(counted)
+    draw = await draw_rows(http, request, lambda loaded: prepare_sampling(request, seed, loaded))
 
     def answer() -> dict:
         body = envelope("chatcmpl", "chat.completion", request, seed)
         if request.return_token_ids:
-            body["prompt_token_ids"] = params.prompts[0]
-        choices = [choice(request, loaded, index, row) for index, row in enumerate(rows)]
-        return body | {"choices": choices, "usage": counted}
+            body["prompt_token_ids"] = draw.params.prompts[0]
+        choices = [choice(request, draw.loaded, index, row) for index, row in enumerate(draw.rows)]
+        return body | {"choices": choices, "usage": draw.usage}
 
     return await build_response(answer)

@@ -1,24 +1,14 @@
 """POST /v1/completions: `n` completions of each of a list of prompts."""
 
-import threading
-
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from genenv_trainer.serving.engine import Engine, while_wanted
+from genenv_trainer.serving.drawing import draw_rows, sampling_params
 from genenv_trainer.serving.fields import SamplingRequest
 from genenv_trainer.serving.limits import check_budget
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import Prompts, check_ids, completion_limit, encode
-from genenv_trainer.serving.responses import (
-    before_stop,
-    build_response,
-    envelope,
-    seed_of,
-    stop_check,
-    text_of,
-    usage,
-)
+from genenv_trainer.serving.responses import before_stop, build_response, envelope, seed_of, text_of
 from genenv_trainer.serving.sampler import Row, SamplingParams
 
 router = APIRouter()
@@ -30,23 +20,13 @@ class CompletionRequest(SamplingRequest):
     logprobs: int | None = Field(default=None, ge=0, le=5)
 
 
-def prepare_sampling(
-    request: CompletionRequest, seed: int, loaded: LoadedModel
-) -> tuple[LoadedModel, SamplingParams]:
+def prepare_sampling(request: CompletionRequest, seed: int, loaded: LoadedModel) -> SamplingParams:
     prompts = [encode(loaded, prompt, "prompt") for prompt in request.prompt]
     check_ids(loaded, prompts, "prompt")
     limit = completion_limit(loaded, prompts, request.max_tokens or 16, "prompt")
-    check_budget(len(prompts) * request.samples, max(map(len, prompts)), limit, request.logprobs or 0)
-    return loaded, SamplingParams(
-        prompts,
-        request.samples,
-        seed,
-        request.effective_temperature,
-        limit,
-        request.logprobs or 0,
-        stop_check(loaded.tokenizer, request.stops),
-        threading.Event(),
-    )
+    top = request.logprobs or 0
+    check_budget(len(prompts) * request.samples, max(map(len, prompts)), limit, top)
+    return sampling_params(request, seed, loaded, prompts, limit, top)
 
 
 def logprobs_of(loaded: LoadedModel, row: Row) -> dict:
@@ -86,22 +66,15 @@ def choice(request: CompletionRequest, loaded: LoadedModel, index: int, row: Row
 async def completions(request: CompletionRequest, http: Request) -> Response:
     request.check()
     check_budget(len(request.prompt) * request.samples, 0, request.max_tokens or 16)
-    engine: Engine = http.app.state.engine
     seed = seed_of(request)
-    loaded, params = await while_wanted(
-        http, engine.call(request.model, lambda loaded: prepare_sampling(request, seed, loaded))
-    )
-    shared = request.seed is None and len(params.prompts) * params.n == 1
-    rows = await while_wanted(http, engine.sample(loaded, params, shared), params.unwanted)
-    counted = usage(params.prompts, sum(len(row.token_ids) for row in rows))
-    http.app.state.metrics.count_tokens(counted)
+    draw = await draw_rows(http, request, lambda loaded: prepare_sampling(request, seed, loaded))
 
     def answer() -> dict:
         choices = [
-            choice(request, loaded, index, row, params.prompts[index // params.n])
-            for index, row in enumerate(rows)
+            choice(request, draw.loaded, index, row, draw.params.prompts[index // draw.params.n])
+            for index, row in enumerate(draw.rows)
         ]
         body = envelope("cmpl", "text_completion", request, seed)
-        return body | {"choices": choices, "usage": counted}
+        return body | {"choices": choices, "usage": draw.usage}
 
     return await build_response(answer)
