@@ -67,7 +67,7 @@ def prepare_sampling(request: ChatRequest, seed: int, loaded: LoadedModel) -> Sa
     check_ids(loaded, prompts, "messages")
     limit = completion_limit(loaded, prompts, request.max_completion_tokens or request.max_tokens, "messages")
     top = request.top_logprobs or 0
-    check_budget(request.samples, len(prompts[0]), limit, top)
+    check_budget(request.samples, len(prompts[0]), limit, top, "top_logprobs")
     return sampling_params(request, seed, loaded, prompts, limit, top)
 
 

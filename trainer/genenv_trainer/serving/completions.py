@@ -25,7 +25,7 @@ def prepare_sampling(request: CompletionRequest, seed: int, loaded: LoadedModel)
     check_ids(loaded, prompts, "prompt")
     limit = completion_limit(loaded, prompts, request.max_tokens or 16, "prompt")
     top = request.logprobs or 0
-    check_budget(len(prompts) * request.samples, max(map(len, prompts)), limit, top)
+    check_budget(len(prompts) * request.samples, max(map(len, prompts)), limit, top, "logprobs")
     return sampling_params(request, seed, loaded, prompts, limit, top)
 
 

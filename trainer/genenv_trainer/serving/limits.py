@@ -25,9 +25,12 @@ MAX_STOP_LENGTH = 1000
 """Characters of a stop string: as many tokens are decoded again at each step."""
 
 
-def check_budget(rows: int, longest_prompt: int, max_tokens: int, top: int = 0) -> None:
-    """Raises a 400 for a request of more rows or tokens than the server draws at once. `longest_prompt` and
-    `max_tokens` are tokens, 0 if they are not known yet; `top` are the alternatives of a token."""
+def check_budget(
+    rows: int, longest_prompt: int, max_tokens: int, top: int = 0, top_field: str = "logprobs"
+) -> None:
+    """Raises a 400 for a request of more rows or tokens than the server draws for it. `longest_prompt` and
+    `max_tokens` are tokens, 0 if they are not known yet; `top` are the alternatives of a token, which the
+    field `top_field` asks for."""
     if rows > MAX_ROWS:
         raise invalid_field(
             "n", f"prompts times n are {rows} completions; a request has at most {MAX_ROWS}", "too_large"
@@ -42,7 +45,7 @@ def check_budget(rows: int, longest_prompt: int, max_tokens: int, top: int = 0) 
         )
     if rows * max_tokens * top > MAX_TOP_LOGPROBS:
         raise invalid_field(
-            "logprobs",
+            top_field,
             f"{top} alternatives to each of {rows * max_tokens} tokens are {rows * max_tokens * top}; a request "
             f"has at most {MAX_TOP_LOGPROBS}",
             "too_large",

@@ -79,6 +79,14 @@ def test_a_request_beyond_its_budget_is_refused_with_field_value_and_limit(
     assert seconds < 5
 
 
+def test_alternatives_beyond_the_budget_of_a_chat_are_refused_under_its_own_field(lone):
+    body = {"model": AGENT, "messages": [{"role": "user", "content": "a"}], "n": 1024, "max_tokens": 100}
+    fields = {"logprobs": True, "top_logprobs": 20}
+    status, error, _ = refused(lone, "/v1/chat/completions", body | fields)
+    assert (status, error["param"]) == (400, "top_logprobs")
+    assert error["message"].startswith("top_logprobs: 20 alternatives")
+
+
 def test_the_tokens_of_prompts_count_since_each_row_keeps_them(monkeypatch, store):
     monkeypatch.setattr(limits, "MAX_TOKENS", 100)
     loaded = Registry(store, capacity=1).get(AGENT)
