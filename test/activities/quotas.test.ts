@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { describe, expect, it, test } from 'vitest';
 import { quotaLines } from '../../src/cli/lib/estimates.ts';
-import { currentState } from '../../src/cli/lib/run-status.ts';
+import { currentState } from '../../src/cli/lib/run-activity.ts';
 import { readQuotas } from '../../src/runs/quotas.ts';
 import type { Quotas } from '../../src/runs/quotas.ts';
 import { refsIn } from '../../src/store/references.ts';

@@ -1,16 +1,16 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { armName } from '../../config/arms.ts';
 import { mean } from '../../numerics/arithmetic.ts';
 import type { Retune, RunFolder } from '../../runs/run-folder.ts';
-import { lastTurn, lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-overview.ts';
+import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/run-overview.ts';
 import type { Ancestor } from '../../runs/run-overview.ts';
 import { requestKey, RequestReader } from '../../temporal/requests.ts';
 import type { RunRequest } from '../../temporal/requests.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { outageText } from '../../workflows/outage-text.ts';
 import { progressScreen } from './progress-display.ts';
-import { queryProgress } from './query-progress.ts';
+import { currentState } from './run-activity.ts';
+import type { CurrentState, RunActivity } from './run-activity.ts';
 import { plainTable } from './table.ts';
 import { rateText, timeText } from './text.ts';
 
@@ -109,74 +109,6 @@ async function lastRequests(folder: RunFolder, client: Client | null): Promise<R
   return [...recorded, ...pending.filter((request) => !keys.has(requestKey(request)))]
     .slice(-RECENT_REQUESTS)
     .map(({ request, identity, time }) => ({ request, identity, time }));
-}
-
-/** `out of quota`: a quota of its worker ended it; `interrupted`: epochs are left, and no workflow runs. */
-export type RunActivity =
-  | 'finished'
-  | 'running'
-  | 'paused'
-  | 'stopping'
-  | 'stopped'
-  | 'cancelled'
-  | 'terminated'
-  | 'failed'
-  | 'out of quota'
-  | 'interrupted'
-  | 'unreadable';
-
-export interface CurrentState {
-  state: RunActivity;
-  /** Only while it runs and its worker answers. */
-  progress: Progress | null;
-}
-
-/** The state of a run that is not finished: by its workflow if that runs, else by how it ended. */
-export async function currentState(folder: RunFolder, client: Client | null): Promise<CurrentState> {
-  const [workflow, turn] = await Promise.all([
-    client === null ? null : workflowState(client, folder.id),
-    lastTurn(folder),
-  ]);
-  if (workflow?.progress !== undefined)
-    return { state: activeState(workflow.progress), progress: workflow.progress };
-  const last = turn?.type === 'ended' ? turn.outcome : turn?.type;
-  if (last === 'stopped' || last === 'cancelled' || last === 'failed') return { state: last, progress: null };
-  if (last === 'token cap reached' && turn?.reason !== undefined)
-    return { state: 'out of quota', progress: null };
-  // A run that was rewound since, or that another server runs, is as far as its files say.
-  return { state: last === 'rewound' ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
-}
-
-const activeState = (progress: Progress | null): RunActivity =>
-  progress?.status === 'paused' || progress?.status === 'stopping' ? progress.status : 'running';
-
-/** `progress` if it runs (null if its worker does not answer), else how it ended as far as Temporal knows. */
-async function workflowState(
-  client: Client,
-  id: string,
-): Promise<{ progress?: Progress | null; ended?: RunActivity }> {
-  const handle = client.workflow.getHandle(id);
-  try {
-    const { status } = await client.withDeadline(Date.now() + QUERY_MS, () => handle.describe());
-    switch (status.name) {
-      case 'RUNNING':
-        return {
-          progress: (await queryProgress(client, id)) ?? null,
-        };
-      case 'FAILED':
-      case 'TIMED_OUT':
-        return { ended: 'failed' };
-      case 'CANCELLED':
-        return { ended: 'cancelled' };
-      case 'TERMINATED':
-        return { ended: 'terminated' };
-      default:
-        return {};
-    }
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return {};
-    throw error;
-  }
 }
 
 const unreadableRun = (folder: RunFolder): RunStatus => ({
