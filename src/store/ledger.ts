@@ -85,15 +85,15 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
    * Adds an epoch's line, durably. The same epoch with the same content returns the existing line. The whole
    * chain is verified, unless this process wrote the last line and the file is unchanged since: then only its
    * end is.
-   * @param assertCurrent called right before the write, such as a fencing token's check: an error stops the
-   * append
+   * @param assertCurrent called right before the write, with the hash that the line follows, such as a
+   * fencing token's check: an error stops the append
    * @throws LedgerConflict for an epoch that is there with different content, InvalidArtifact if lines before
    * it are gone, InvalidConfig for an epoch out of order, NotSerializable, StoreUnavailable, and what
    * `assertCurrent` throws
    */
   append(
     body: Body,
-    assertCurrent: () => Promise<void> = () => Promise.resolve(),
+    assertCurrent: (previous: string) => Promise<void> = () => Promise.resolve(),
   ): Promise<LedgerLine<Body>> {
     return this.#mutex.runExclusive(async () => {
       for (;;) {
@@ -101,7 +101,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
         if ('line' in end) return end.line;
         const text = canonicalJson({ ...body, previous: end.head });
         this.#requireNext(body.epoch, end.epoch);
-        await assertCurrent();
+        await assertCurrent(end.head);
         const head = sha256(text);
         const written = await this.#write(end, Buffer.from(`${text}\n`));
         // Another process has written since: verify its line first.

@@ -1,7 +1,8 @@
 /** Commits that somebody else than the workflow of the run asks for. */
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { rewindFolder } from '../../src/runs/rewind.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { CommitInput } from '../../src/types/activity-inputs.ts';
 import type { CommittedEpoch } from '../../src/types/activity-types.ts';
@@ -86,4 +87,25 @@ it('an object that a phase recorded and that is gone stops the commit, and the p
   await rm(run.dependencies.store.path(commit.outputs.scores!));
   await expect(run.activities.commitEpoch(commit)).rejects.toThrow('no result of the phase reward');
   expect((await plainEpoch(run.activities, run.plan, run.prepared)).epoch).toBe(1);
+});
+
+it('a line that a rewind cuts while it is committed again is not written with other content', async () => {
+  const run = await someRun();
+  const { dependencies, activities, home, prepared } = run;
+  const commit = await nextCommit(run, prepared);
+  await activities.commitEpoch(commit);
+  const folder = dependencies.runFolder(run.plan.run.id);
+  const forged = { ...commit, notes: ['all is well'] };
+  // Reading the experiment is the first step after the ledger was read.
+  const readJson = dependencies.store.json.bind(dependencies.store);
+  vi.spyOn(dependencies.store, 'json').mockImplementationOnce(async (ref) => {
+    await rewindFolder(folder, home, { epoch: 0, set: {} });
+    return readJson(ref);
+  });
+  await expect(activities.commitEpoch(forged)).rejects.toThrow(
+    'epoch 1 is not committed: the ledger has changed since it was read',
+  );
+  expect((await ledger(run)).trim().split('\n')).toHaveLength(1);
+  await expect(activities.commitEpoch(forged)).rejects.toThrow('epoch 1 is not committed: notes is not');
+  expect((await activities.commitEpoch(commit)).epoch).toBe(1);
 });

@@ -23,7 +23,8 @@ import { recordedEpoch } from './recorded-epoch.ts';
  * has to be what the phases of the epoch recorded: whoever schedules an activity could give it any other.
  * Times go into metrics.jsonl, so that the ledger stays a function of experiment file and seed.
  * @throws InvalidConfig for a run without its experiment file
- * @throws InvalidArtifact for anything else than the epoch's phases recorded under the settings in effect
+ * @throws InvalidArtifact for anything else than the epoch's phases recorded under the settings in effect,
+ *   and if a rewind has changed the ledger meanwhile
  */
 export function createCommitEpoch(dependencies: Dependencies) {
   return async (input: CommitInput): Promise<CommittedEpoch> => {
@@ -45,13 +46,19 @@ export function createCommitEpoch(dependencies: Dependencies) {
     for (const part of [...input.metrics, heldOut]) Object.assign(metrics, part);
     // The trainer counts the tokens of its job under the same name.
     metrics.num_tokens = next.tokens;
-    const written = await opened.ledger.append({
+    const body = {
       epoch,
       inputs: { experiment: run.experiment, settings: settingsInEffect(experiment) },
       outputs: { ...outputs, state: next },
       metrics,
       notes,
-    });
+    };
+    // A rewind since the lines were read leaves others than the epoch was checked by, and may have cut its own.
+    const last = lines.at(-1);
+    const checked = last === undefined ? opened.ledger.anchor : hashOf(last);
+    const written = await opened.ledger.append(body, (previous) =>
+      previous === checked ? Promise.resolve() : Promise.reject(ledgerChanged(folder.ledgerFile, epoch)),
+    );
     const line = hashOf(written);
     await folder.appendMetrics({
       epoch,
@@ -67,6 +74,14 @@ export function createCommitEpoch(dependencies: Dependencies) {
     return { epoch, line, state: next, metrics, notes, ...(messages.length > 0 && { messages }) };
   };
 }
+
+const ledgerChanged = (ledgerFile: string, epoch: number): InvalidArtifact =>
+  new InvalidArtifact(
+    ledgerFile,
+    `epoch ${epoch} is not committed: the ledger has changed since it was read`,
+    {},
+    'The run is opened again; what its phases recorded is found.',
+  );
 
 /** @throws InvalidArtifact, with which the workflow opens the run again and finds what is recorded */
 function requireRecorded(ledgerFile: string, input: CommitInput, recorded: CommitInput): void {
