@@ -11,14 +11,18 @@ import { experimentInEffect } from './settings-in-effect.ts';
 /**
  * Changes settings of a run from an epoch on, and returns the settings then in effect. Repeating a request
  * changes nothing.
- * @param earliest the first epoch that the caller knows to be open; the ledger may be ahead of it
+ * @param earliest the first epoch that the caller knows to be open, 0 if none has begun; the ledger may be
+ *   ahead of it
  * @throws InvalidConfig naming the field, with nothing changed
  */
 export async function retuneRun(folder: RunFolder, set: FieldValues, earliest: number): Promise<Retuned> {
   const run = await folder.open();
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(folder.id)}`);
-  // The workflow may be behind the ledger.
-  const fromEpoch = Math.max(earliest, ((await run.ledger.head())?.line.epoch ?? -1) + 1);
+  const next = ((await run.ledger.head())?.line.epoch ?? run.fork?.epoch ?? -1) + 1;
+  // A workflow that is behind the ledger is being told where the run stands: the settings of the next epoch may
+  // have been read for it already.
+  const isOpening = earliest > 0 && earliest < next;
+  const fromEpoch = isOpening ? next + 1 : Math.max(earliest, next);
   const after = await applyRetune(folder, parseExperiment(run.experiment), set, fromEpoch);
   const before = await folder.readRetunes();
   const replaced = before.find((retune) => retune.fromEpoch === fromEpoch);

@@ -227,6 +227,36 @@ describe('retuneExperiment', () => {
     expect(await folderOf(run).readRetunes()).toEqual([]);
   });
 
+  it('that a resumed run gets while it is opened leaves the settings of the epoch that is opened', async () => {
+    const run = await someRun();
+    await run.epochs(1);
+    const { last, ...opened } = await open(run);
+    const set = { 'difficulty.alpha': 0.35 };
+    // A workflow that has not been told the last epoch asks for epoch 1 once it has begun to open the next.
+    expect(await run.activities.retuneExperiment({ id: runId, set, fromEpoch: 1 })).toMatchObject({
+      fromEpoch: 3,
+    });
+    const second = await plainEpoch(run.activities, { ...run.plan, ...opened }, last!);
+    expect(second.epoch).toBe(2);
+    const third = await open(run);
+    expect(await run.dependencies.store.json(third.run.experiment)).toMatchObject({
+      difficulty: { alpha: 0.35 },
+    });
+  });
+
+  it.each([
+    [0, 3],
+    [3, 3],
+    [4, 4],
+  ])('after epoch 2, asked for epoch %i, is in effect from epoch %i on', async (fromEpoch, expected) => {
+    const run = await someRun();
+    await run.epochs(2);
+    const set = { 'difficulty.alpha': 0.35 };
+    expect(await run.activities.retuneExperiment({ id: runId, set, fromEpoch })).toMatchObject({
+      fromEpoch: expected,
+    });
+  });
+
   it('merges what is asked for the same epoch, the later winning', async () => {
     const run = await someRun();
     await run.activities.retuneExperiment({
