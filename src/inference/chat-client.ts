@@ -2,7 +2,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { z } from 'zod';
-import { boundedFetch } from '../async/bounded-fetch.ts';
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
@@ -12,6 +11,7 @@ import { secondsText } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
 import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
+import { serverFetch } from './server-urls.ts';
 
 /** A question to a model whose token ids are not needed. */
 export interface ChatRequest extends Question {
@@ -60,7 +60,7 @@ export function createChatClient({
     apiKey: apiKey ?? 'none',
     maxRetries: 0,
     timeout: timeoutMs,
-    fetch: boundedFetch,
+    fetch: serverFetch(baseUrl),
   });
   return {
     async answer({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) {

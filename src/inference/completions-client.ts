@@ -2,7 +2,7 @@
 import { APIConnectionError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { AnswerTooLarge, boundedFetch } from '../async/bounded-fetch.ts';
+import { AnswerTooLarge } from '../async/bounded-fetch.ts';
 import { boundAnswer, maxAnswerBytes, maxTokensBytes } from './answer-limits.ts';
 import { parseAnswer } from './completion-answers.ts';
 import { modelCardsSchema } from './model-cards.ts';
@@ -19,6 +19,7 @@ import {
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import { completeSeparately, completeTogether } from './prompt-requests.ts';
 import type { ServerAddress } from './server-calls.ts';
+import { serverFetch, serverRoot } from './server-urls.ts';
 
 const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
 
@@ -81,13 +82,12 @@ export function createServerClient(
     apiKey: apiKey ?? 'none',
     maxRetries: 0,
     timeout: timeoutMs,
-    fetch: boundedFetch,
+    fetch: serverFetch(baseUrl),
   });
   const calls: ServerCalls = {
     client,
     tokenize: async (model, prompt, isPrompt, signal) => {
-      // vLLM serves it next to /v1, not below.
-      const answer: unknown = await client.post(`${baseUrl.replace(/\/(v1\/?)?$/, '')}/tokenize`, {
+      const answer: unknown = await client.post(`${serverRoot(baseUrl)}/tokenize`, {
         body: { model, prompt, add_special_tokens: isPrompt },
         signal,
         ...boundAnswer(maxTokensBytes(prompt)),

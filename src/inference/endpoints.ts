@@ -98,13 +98,13 @@ const endpointAt = (
       [endpoint.baseUrl].flat().some((url) => isBelow(url, address)),
   );
 
-/** Whether an address is that of an endpoint, or a path below it. */
+/** Whether an address is that of an endpoint, or a path below it without escapes and parameters. */
 function isBelow(endpoint: string, address: string): boolean {
   const [listed, target] = [new URL(endpoint), new URL(address)];
   const path = listed.pathname.replace(/\/$/, '');
   const rest = target.pathname.slice(path.length);
-  // A server may take an encoded slash for one, and `..` beside it for the way up.
-  const isPlain = path === '' || !/%2f|%5c/i.test(rest);
+  // `..%2F`, `%252e%252e/` and `..;/` are the way up to some servers.
+  const isPlain = path === '' || !/[%;]/.test(rest);
   return (
     listed.origin === target.origin && target.pathname.startsWith(path) && /^(?:\/|$)/.test(rest) && isPlain
   );

@@ -1,8 +1,9 @@
 /** Plain calls of a model server, for what no client library knows. */
 import { z } from 'zod';
-import { AnswerTooLarge, boundedFetch } from '../async/bounded-fetch.ts';
+import { AnswerTooLarge } from '../async/bounded-fetch.ts';
 import { connectionProblem, shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { serverFetch } from './server-urls.ts';
 
 export interface ServerAddress {
   baseUrl: string;
@@ -39,9 +40,10 @@ export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Cal
     'content-type': 'application/json',
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
+  const fetch = serverFetch(baseUrl);
   const receive: Call = async (path, body) => {
     try {
-      const response = await boundedFetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
+      const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
         headers,
         signal: AbortSignal.timeout(timeoutMs),
         ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),

@@ -6,7 +6,8 @@ import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
 import { createCaller, failureOf, parseBody } from './server-calls.ts';
 import type { ServerAddress } from './server-calls.ts';
-import { plainSampling, sglangLogprob, sglangUrl } from './sglang-client.ts';
+import { serverRoot } from './server-urls.ts';
+import { plainSampling, sglangLogprob } from './sglang-client.ts';
 
 /** Tokens that are asked for at each place: more than a canary has. */
 const LIKELIEST = 10;
@@ -20,18 +21,18 @@ const isLasting = (text: string): boolean =>
   /LoRA is not enabled|--max-lora-rank|add tokens to the vocabulary|DoRA|Repo id must/i.test(text);
 
 export function createSglangAdapters(server: ServerAddress): AdapterServer {
-  const { baseUrl } = server;
-  const call = createCaller({ ...server, baseUrl: sglangUrl(baseUrl, '/') });
+  const root = serverRoot(server.baseUrl);
+  const call = createCaller({ ...server, baseUrl: root });
   /** SGLang answers 400 to everything that it does not do. */
   const isRefused = (status: number): boolean => status >= 400 && status < 500 && status !== 400;
   const unload = async (name: string): Promise<void> => {
     const path = '/unload_lora_adapter';
     const { status, text } = await call(path, { lora_name: name });
     if (status === 200 || (status === 400 && text.includes('does not exist'))) return;
-    throw failureOf(baseUrl, status, `${baseUrl}${path} answered ${status} for ${name}: ${text}`);
+    throw failureOf(root, status, `${root}${path} answered ${status} for ${name}: ${text}`);
   };
   return {
-    address: baseUrl,
+    address: server.baseUrl,
     async load(name, folder) {
       const path = '/load_lora_adapter';
       const body = { lora_name: name, lora_path: folder };
@@ -41,9 +42,9 @@ export function createSglangAdapters(server: ServerAddress): AdapterServer {
         ({ status, text } = await call(path, body));
       }
       if (status === 200 || (status === 400 && text.includes('already loaded'))) return;
-      const message = `${baseUrl}${path} answered ${status} for ${name}: ${text}`;
+      const message = `${root}${path} answered ${status} for ${name}: ${text}`;
       if (isRefused(status) || isLasting(text)) throw new RequestRefused(message);
-      throw new AdapterNotLoaded(message, { server: baseUrl, reason: shortReason(message) });
+      throw new AdapterNotLoaded(message, { server: root, reason: shortReason(message) });
     },
     unload,
     async likeliest(model, prompts) {
@@ -54,10 +55,10 @@ export function createSglangAdapters(server: ServerAddress): AdapterServer {
         return_logprob: true,
         top_logprobs_num: LIKELIEST,
       });
-      const message = `${baseUrl}/generate answered ${status} for ${model ?? 'the base model'}: ${text}`;
+      const message = `${root}/generate answered ${status} for ${model ?? 'the base model'}: ${text}`;
       if (status === 400 && text.includes('LoRA adapter'))
-        throw new ModelNotServed(message, { server: baseUrl });
-      if (status !== 200) throw failureOf(baseUrl, status, message);
+        throw new ModelNotServed(message, { server: root });
+      if (status !== 200) throw failureOf(root, status, message);
       const what = `answer of ${model ?? 'the base model'}`;
       const answers = parseBody(answerSchema, text, what);
       if (answers.length !== prompts.length)

@@ -12,6 +12,7 @@ import { createServerClient } from './completions-client.ts';
 import { InvalidAnswer, ModelUnavailable } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import type { ServerAddress } from './server-calls.ts';
+import { serverRoot } from './server-urls.ts';
 
 /** [log-probability, token id, text or null] */
 export const sglangLogprob = z.tuple([z.number(), z.int().min(0)]).rest(z.unknown());
@@ -28,9 +29,6 @@ const answerSchema = z.array(
   }),
 );
 
-/** Address of what SGLang has for everybody, wherever `baseUrl` points on the server. */
-export const sglangUrl = (baseUrl: string, path: string): string => new URL(path, baseUrl).href;
-
 /**
  * Sampling without what a server may add by default (`--preferred-sampling-params`): log-probabilities are of
  * the distribution at this temperature before top-k, top-p and min-p, so these have to be off.
@@ -46,20 +44,20 @@ export const plainSampling = {
 
 /** The client of an SGLang, with policies as adapters. It never retries by itself: the activity does. */
 export function createSglangClient(server: ServerAddress): PolicyClient {
-  const { baseUrl } = server;
+  const root = serverRoot(server.baseUrl);
   return createServerClient(
-    { ...server, baseUrl: sglangUrl(baseUrl, '/v1') },
+    { ...server, baseUrl: `${root}/v1` },
     async ({ client, tokenize }, request, signal) => {
       const answers = await Promise.all(
         (request.prompts as (string | number[])[]).map(async (prompt, index) => {
           const ids =
             typeof prompt === 'string' ? await tokenize(request.model, prompt, true, signal) : prompt;
-          const answer: unknown = await client.post(sglangUrl(baseUrl, '/generate'), {
+          const answer: unknown = await client.post(`${root}/generate`, {
             body: generateRequest(request, ids),
             signal,
             ...boundAnswer(maxAnswerBytes({ ...request, prompts: [ids] })),
           });
-          return parseAnswer(answer, request, { index, ids, baseUrl });
+          return parseAnswer(answer, request, { index, ids, root });
         }),
       );
       return answers.flat();
@@ -72,7 +70,7 @@ export function createSglangClient(server: ServerAddress): PolicyClient {
  * base model; a name without one would be answered by the base model.
  */
 export function createSglangChatClient(server: ServerAddress): ChatClient {
-  const client = createChatClient({ ...server, baseUrl: sglangUrl(server.baseUrl, '/v1') });
+  const client = createChatClient({ ...server, baseUrl: `${serverRoot(server.baseUrl)}/v1` });
   return {
     answer: (request, signal) => client.answer({ ...request, model: `base:${request.model}` }, signal),
   };
@@ -109,7 +107,7 @@ export const structureParameters = ({
 function parseAnswer(
   answer: unknown,
   { model, n, maxTokens }: CompletionRequest,
-  { index, ids, baseUrl }: { index: number; ids: number[]; baseUrl: string },
+  { index, ids, root }: { index: number; ids: number[]; root: string },
 ): Completion[] {
   const parsed = answerSchema.safeParse(answer);
   if (!parsed.success) throw new InvalidAnswer(`answer of ${model}: ${z.prettifyError(parsed.error)}`);
@@ -119,7 +117,7 @@ function parseAnswer(
     const { finish_reason: finish, output_token_logprobs: logprobs, prompt_tokens: promptTokens } = meta;
     if (finish.type === 'abort') {
       const reason = `gave up a sample: ${finish.message ?? 'aborted'}`;
-      throw new ModelUnavailable(`${baseUrl} ${reason} (${model})`, { server: baseUrl, reason });
+      throw new ModelUnavailable(`${root} ${reason} (${model})`, { server: root, reason });
     }
     if (promptTokens !== ids.length)
       throw new InvalidAnswer(

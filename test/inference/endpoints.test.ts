@@ -48,6 +48,12 @@ describe('what a worker may speak to', () => {
       expect(origin({ baseUrl, apiKeyEnv: 'VLLM_API_KEY' })).toEqual([{ baseUrl, apiKey: 'key-of-vllm' }]);
   });
 
+  it('is an address with escapes, if it is listed as it is', () => {
+    const baseUrl = 'http://e:1/s;a%20b/{query}';
+    const listed = resolverOf({ endpoints: { e: { baseUrl, apiKeyEnv: 'VLLM_API_KEY' } } });
+    expect(listed({ baseUrl, apiKeyEnv: 'VLLM_API_KEY' })).toEqual([{ baseUrl, apiKey: 'key-of-vllm' }]);
+  });
+
   it('is an origin that the list permits, without a key', () => {
     expect(resolve({ baseUrl: ['http://127.0.0.1:5/v1', 'http://lab:9000/v1'], apiKeyEnv: null })).toEqual([
       { baseUrl: 'http://127.0.0.1:5/v1', apiKey: undefined },
@@ -65,6 +71,10 @@ describe('what a worker may speak to', () => {
     ['a permitted variable to a path that climbs', 'http://b:8000/v1/../other', 'VLLM_API_KEY'],
     ['a permitted variable to a path that climbs in code', 'http://b:8000/v1/%2e%2e/other', 'VLLM_API_KEY'],
     ['a permitted variable behind encoded slashes', 'http://b:8000/v1/..%2Fother', 'VLLM_API_KEY'],
+    ['a permitted variable behind twice encoded dots', 'http://b:8000/v1/%252e%252e/other', 'VLLM_API_KEY'],
+    ['a permitted variable behind overlong dots', 'http://b:8000/v1/%c0%ae%c0%ae/other', 'VLLM_API_KEY'],
+    ['a permitted variable behind path parameters', 'http://b:8000/v1/..;/other', 'VLLM_API_KEY'],
+    ['a permitted variable to a path of a model’s choice', 'http://b:8000/v1/{query}', 'VLLM_API_KEY'],
     ['a permitted variable in plain text', 'http://open.example/v1', null],
     ['a key to an origin that is permitted without one', 'http://127.0.0.1:5/v1', 'VLLM_API_KEY'],
     ['the address of an endpoint without its key', 'http://a:8000/v1', null],

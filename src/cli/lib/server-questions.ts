@@ -24,7 +24,7 @@ export const LOGPROB_TOLERANCE = 1e-3;
 
 const REQUEST_MS = 120_000;
 
-/** @param base address without a path */
+/** @param base root of the server */
 export const createQuestions = (base: string, apiKey: string | undefined): Call =>
   createCaller({ baseUrl: base, apiKey, timeoutMs: REQUEST_MS });
 

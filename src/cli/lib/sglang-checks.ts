@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { parseBody } from '../../inference/server-calls.ts';
 import type { Call } from '../../inference/server-calls.ts';
+import { serverRoot } from '../../inference/server-urls.ts';
 import { plainSampling, sglangLogprob, structureParameters } from '../../inference/sglang-client.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
@@ -47,7 +48,7 @@ export async function checkSglang(
   apiKey: string | undefined,
   { rank, prompts, structure }: SglangNeeds,
 ): Promise<Check[]> {
-  const base = new URL(address).origin;
+  const base = serverRoot(address);
   const call = createQuestions(base, apiKey);
   const checks: Check[] = [];
   try {

@@ -4,6 +4,7 @@ import type { VllmSettings } from '../../dev-stack/vllm-settings.ts';
 import type { ModelCard } from '../../inference/model-cards.ts';
 import { parseBody } from '../../inference/server-calls.ts';
 import type { Call } from '../../inference/server-calls.ts';
+import { serverRoot } from '../../inference/server-urls.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
 import {
@@ -37,7 +38,7 @@ export async function checkVllm(
   apiKey: string | undefined,
   { settings, prompts, structure, store, isManaged }: VllmNeeds,
 ): Promise<Check[]> {
-  const base = address.replace(/\/v1\/?$/, '');
+  const base = serverRoot(address);
   const call = createQuestions(base, apiKey);
   const checks: Check[] = [];
   try {

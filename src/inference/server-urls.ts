@@ -1,0 +1,26 @@
+/** Where requests to a model server go, and with them its key: below the root of the server, and nowhere else. */
+import { boundedFetch } from '../async/bounded-fetch.ts';
+import type { BoundedRequest } from '../async/bounded-fetch.ts';
+
+/**
+ * The root of the server at an address: the address without `/v1` at its end, and without a last slash. Below it
+ * lie OpenAI's API (`/v1`) and, beside that, the routes of vLLM and SGLang (`/tokenize`, `/generate`).
+ */
+export function serverRoot(address: string): string {
+  const { origin, pathname } = new URL(address);
+  return `${origin}${pathname.replace(/(\/v1)?\/?$/, '')}`;
+}
+
+/**
+ * `boundedFetch` for the server at an address.
+ * @throws Error for a URL that is not below the root of the server; nothing is sent then
+ */
+export const serverFetch =
+  (address: string) =>
+  async (url: string | URL | Request, request?: BoundedRequest): Promise<Response> => {
+    const { href, origin, pathname } = new URL(url instanceof Request ? url.url : url);
+    const root = serverRoot(address);
+    if (!`${origin}${pathname}`.startsWith(`${root}/`))
+      throw new Error(`a request to ${href}, which is not below ${root}`);
+    return boundedFetch(url, request);
+  };
