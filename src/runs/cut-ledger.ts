@@ -73,8 +73,11 @@ async function renameToNext(branches: string, staged: string): Promise<Branch> {
   }
 }
 
-/** Names of a run's branches, oldest first. */
+/** Names of a run's branches, oldest first. @throws InvalidArtifact for a link in the place of a folder */
 export async function branchNames(branchesFolder: string): Promise<string[]> {
-  const names = (await undefinedIfMissing(readdir(branchesFolder))) ?? [];
-  return names.filter((name) => /^\d{4,}$/.test(name)).sort();
+  await requirePlainFolder(branchesFolder);
+  const entries = (await undefinedIfMissing(readdir(branchesFolder))) ?? [];
+  const names = entries.filter((name) => /^\d{4,}$/.test(name)).sort();
+  for (const name of names) await requirePlainFolder(join(branchesFolder, name));
+  return names;
 }

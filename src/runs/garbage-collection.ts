@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atomicRemove, atomicWrite } from '../store/atomic-write.ts';
 import { canonicalJson } from '../store/canonical-json.ts';
@@ -7,6 +7,7 @@ import { readChain } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { canaryPath, manifestPath, objectPath, tombstonePath } from '../store/object-paths.ts';
+import { readPlainFile } from '../store/plain-files.ts';
 import { isFolderRef, refsIn } from '../store/references.ts';
 import type { Ref } from '../store/references.ts';
 import { measure, scanKeys, scanObjects, scanTemporaries, scanWork, urisInWork } from '../store/scan.ts';
@@ -224,7 +225,7 @@ async function readBranchEnds(
   const ends: LedgerLine[] = [];
   for (const name of await branchNames(run.branchesFolder)) {
     const file = join(run.branchesFolder, name, 'ledger.jsonl');
-    const data = (await undefinedIfMissing(readFile(file))) ?? Buffer.alloc(0);
+    const data = (await undefinedIfMissing(readPlainFile(file))) ?? Buffer.alloc(0);
     ends.push(...readChain<LedgerLine>(data, start, file).lines.slice(-1));
   }
   return ends;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, open, readdir, realpath, stat } from 'node:fs/promises';
+import { link, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { sum } from '../numerics/arithmetic.ts';
@@ -74,15 +74,15 @@ async function missingError(root: string, ref: Ref): Promise<InvalidArtifact> {
 export type Manifest = { path: string; sha256: string; bytes: number }[];
 
 /**
- * The files below a folder, relative, with `/`, sorted. @throws InvalidArtifact for sockets, devices and
- * linked folders
+ * The files below a folder, relative, with `/`, sorted.
+ * @throws InvalidArtifact for links, sockets and devices: nothing elsewhere is taken for a file of the folder
  */
 export async function listFiles(folder: string, under = ''): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await readdir(join(folder, under), { withFileTypes: true })) {
     const path = under === '' ? entry.name : `${under}/${entry.name}`;
     if (entry.isDirectory()) files.push(...(await listFiles(folder, path)));
-    else if ((await undefinedIfMissing(stat(join(folder, path))))?.isFile()) files.push(path);
+    else if (entry.isFile()) files.push(path);
     else
       throw new InvalidArtifact(
         join(folder, path),
@@ -97,6 +97,7 @@ export async function listFiles(folder: string, under = ''): Promise<string[]> {
 /**
  * Fills `to` with the files of `from`, durably, and returns the manifest. With `linked`, files are hard links
  * if the file system allows: no time, no space.
+ * @throws InvalidArtifact for a link, a socket or a device in `from`, or in its place
  */
 export async function copyFolder(
   from: string,
@@ -104,15 +105,16 @@ export async function copyFolder(
   linked: boolean,
   onHashed?: OnHashed,
 ): Promise<Manifest> {
+  await requirePlainFolder(from);
   const manifest: Manifest = [];
   const folders = new Set([to]);
   for (const path of await listFiles(from)) {
-    const source = await realpath(join(from, path));
+    const source = join(from, path);
     const target = join(to, path);
     for (let folder = dirname(target); !folders.has(folder); folder = dirname(folder)) folders.add(folder);
     await mkdir(dirname(target), { recursive: true });
     if (!linked || !(await linkFile(source, target)))
-      await copyFile(source, target, constants.COPYFILE_FICLONE);
+      await writeFile(target, readChunks(source), { flag: 'wx' });
     await syncFile(target);
     const { sha256, bytes } = await fileFacts(target, onHashed);
     manifest.push({ path, sha256, bytes });
@@ -186,7 +188,7 @@ async function linkFile(source: string, target: string): Promise<boolean> {
 }
 
 async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r');
+  const handle = await openPlainFile(path, constants.O_RDONLY);
   try {
     await handle.sync();
   } finally {

@@ -5,7 +5,9 @@
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { errorCode, InvalidArtifact, undefinedIfMissing } from './errors.ts';
+import { join, relative, sep } from 'node:path';
+import { makeFolder } from './atomic-write.ts';
+import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 
 const REMEDY = 'Remove it: whoever put it there can write to this folder.';
 
@@ -62,6 +64,19 @@ export async function requirePlainFolder(path: string): Promise<void> {
       {},
       REMEDY,
     );
+}
+
+/**
+ * Makes a folder below `root`, and its parents, none of which may be a link; `root` itself may.
+ * @throws InvalidArtifact, StoreUnavailable
+ */
+export async function makePlainFolder(root: string, folder: string): Promise<void> {
+  let path = root;
+  for (const name of relative(root, folder).split(sep)) {
+    path = join(path, name);
+    await withDiskErrors(path, () => requirePlainFolder(path));
+    await makeFolder(path);
+  }
 }
 
 const notAFile = (path: string): InvalidArtifact =>

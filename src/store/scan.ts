@@ -1,9 +1,10 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTemporary } from './atomic-write.ts';
 import { undefinedIfMissing } from './errors.ts';
 import { parseKeyRecord } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
+import { readPlainFile } from './plain-files.ts';
 import { refsIn } from './references.ts';
 import type { Ref } from './references.ts';
 
@@ -16,9 +17,16 @@ export type StoredFile = { path: string; bytes: number; mtimeMs: number };
 const namesIn = async (folder: string): Promise<string[]> =>
   ((await undefinedIfMissing(readdir(folder))) ?? []).sort();
 
-/** Size and age of a file or folder; undefined if it has gone meanwhile. */
+/** The same of the folders in it alone: a link to a folder is none. */
+const foldersIn = async (folder: string): Promise<string[]> =>
+  ((await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? [])
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
+
+/** Size and age of a file, a folder or a link; undefined if it has gone meanwhile. */
 export async function measure(path: string): Promise<StoredFile | undefined> {
-  const own = await undefinedIfMissing(stat(path));
+  const own = await undefinedIfMissing(lstat(path));
   if (own === undefined) return undefined;
   if (!own.isDirectory()) return { path, bytes: own.size, mtimeMs: own.mtimeMs };
   const folder: StoredFile = { path, bytes: 0, mtimeMs: own.mtimeMs };
@@ -33,7 +41,7 @@ export async function measure(path: string): Promise<StoredFile | undefined> {
 /** Files and folders directly in `objects/<aa>/`, with the uri of the object that they belong to. */
 export async function scanObjects(root: string): Promise<{ uri: string; path: string }[]> {
   const objects: { uri: string; path: string }[] = [];
-  for (const prefix of await namesIn(join(root, 'objects'))) {
+  for (const prefix of await foldersIn(join(root, 'objects'))) {
     for (const name of await namesIn(join(root, 'objects', prefix))) {
       const [, suffix] =
         /^[0-9a-f]{64}(\.jsonl|\.json|\.txt|\.manifest\.json|\.canary\.json|)$/.exec(name) ?? [];
@@ -66,8 +74,8 @@ export async function scanTemporaries(root: string, runFolders: string[]): Promi
 /** Work folders, with the experiment and epoch in their names. */
 export async function scanWork(root: string): Promise<{ path: string; experiment: string; epoch: number }[]> {
   const folders: { path: string; experiment: string; epoch: number }[] = [];
-  for (const experiment of await namesIn(join(root, 'work'))) {
-    for (const name of await namesIn(join(root, 'work', experiment))) {
+  for (const experiment of await foldersIn(join(root, 'work'))) {
+    for (const name of await foldersIn(join(root, 'work', experiment))) {
       const epoch = /^(\d{4,})-.+-[0-9a-f]{12}$/.exec(name)?.[1];
       if (epoch !== undefined)
         folders.push({ path: join(root, 'work', experiment, name), experiment, epoch: Number(epoch) });
@@ -76,11 +84,14 @@ export async function scanWork(root: string): Promise<{ path: string; experiment
   return folders;
 }
 
-/** Uris of objects that an unfinished job reads: the paths in the JSON files of its work folder. */
+/**
+ * Uris of objects that an unfinished job reads: the paths in the JSON files of its work folder.
+ * @throws InvalidArtifact for a link in the place of such a file
+ */
 export async function urisInWork(path: string): Promise<string[]> {
   const uris: string[] = [];
   for (const name of (await namesIn(path)).filter((name) => name.endsWith('.json'))) {
-    const text = (await undefinedIfMissing(readFile(join(path, name), 'utf8'))) ?? '';
+    const text = (await undefinedIfMissing(readPlainFile(join(path, name))))?.toString('utf8') ?? '';
     for (const [uri] of text.matchAll(/objects\/[0-9a-f]{2}\/[0-9a-f]{64}(\.jsonl|\.json|\.txt|)/g))
       uris.push(/\.\w+$/.test(uri) ? uri : `${uri}/`);
   }

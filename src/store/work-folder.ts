@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { atomicRemove, makeFolder, syncFolder } from './atomic-write.ts';
+import { atomicRemove, syncFolder } from './atomic-write.ts';
 import { errorCode, Superseded, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { checkKey, zeroPad } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
+import { makePlainFolder, readPlainFile, requirePlainFolder } from './plain-files.ts';
 
 /**
  * The right of one attempt to write in a work folder, until another attempt claims the next number. No
@@ -29,10 +30,13 @@ export type WorkFolder = {
   remove(): Promise<void>;
 };
 
-/** The folder for the work of a key, made if needed. @throws InvalidConfig for a bad key, StoreUnavailable */
+/**
+ * The folder for the work of a key, made if needed.
+ * @throws InvalidConfig for a bad key, InvalidArtifact for a link below `root`, StoreUnavailable
+ */
 export async function openWork(root: string, key: PhaseKey): Promise<WorkFolder> {
   const path = workPath(root, key);
-  await makeFolder(join(path, 'fence'));
+  await makePlainFolder(resolve(root), join(path, 'fence'));
   return { path, claim: () => claim(path), remove: () => atomicRemove(path) };
 }
 
@@ -60,11 +64,11 @@ async function claim(path: string): Promise<FencingToken> {
       if (await createExclusively(fence, next, token)) return next;
     }
   });
-  const readToken = () => undefinedIfMissing(readFile(join(fence, String(number)), 'utf8'));
+  const readToken = () => undefinedIfMissing(readPlainFile(join(fence, String(number))));
   const isCurrent = () =>
     withDiskErrors(
       fence,
-      async () => (await highestClaim(fence)) === number && (await readToken()) === token,
+      async () => (await highestClaim(fence)) === number && (await readToken())?.toString('utf8') === token,
     );
   const assertCurrent = async () => {
     if (await isCurrent()) return;
@@ -79,6 +83,7 @@ async function claim(path: string): Promise<FencingToken> {
 }
 
 async function highestClaim(fence: string): Promise<number> {
+  await requirePlainFolder(fence);
   const names = (await undefinedIfMissing(readdir(fence))) ?? [];
   return Math.max(0, ...names.filter((name) => /^\d+$/.test(name)).map(Number));
 }

@@ -6,7 +6,7 @@ import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
-import { isPlainFile, openPlainFile, readPlainFile } from '../store/plain-files.ts';
+import { isPlainFile, openPlainFile, readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { exitSchema, progressSchema, resultSchema } from '../types/training-job.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 
@@ -65,6 +65,13 @@ export class JobFolder {
       this.#report('progress.jsonl', `line ${count} is damaged; it is passed over`);
     }
     return undefined;
+  }
+
+  /** A folder of the job's output. @throws InvalidArtifact if the output is a link */
+  async outputFolder(name: 'checkpoint' | 'trainer-state'): Promise<string> {
+    const output = join(this.path, 'output');
+    await requirePlainFolder(output);
+    return join(output, name);
   }
 
   /** Removes a finished job's result and output: the next start resumes from the newest step checkpoint. */

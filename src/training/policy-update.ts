@@ -59,8 +59,9 @@ async function storeOutput(
 ): Promise<[checkpoint: FolderRef, trainerState: FolderRef]> {
   if (output === null)
     throw new TrainerFailed(`${folder}: the result names no output; a job that trains writes its weights`);
-  const move = (name: string, expected: string): Promise<FolderRef> =>
-    dependencies.store.putFolder(join(folder, 'output', name), { move: true, expected });
+  const job = new JobFolder(folder, dependencies.python, dependencies.onDamage);
+  const move = async (name: 'checkpoint' | 'trainer-state', expected: string): Promise<FolderRef> =>
+    dependencies.store.putFolder(await job.outputFolder(name), { move: true, expected });
   try {
     const checkpoint = await move('checkpoint', output.checkpoint);
     const trainerState = await move('trainer-state', output.trainer_state);
@@ -71,7 +72,7 @@ async function storeOutput(
       file: join(folder, 'output'),
       problem: `it is not what the trainer wrote: ${error instanceof Error ? error.message : ''}`,
     });
-    await new JobFolder(folder, dependencies.python, dependencies.onDamage).discardOutput();
+    await job.discardOutput();
     throw new TrainerFailed(
       `the output of ${folder} was damaged after the trainer wrote it; the job continues from its last step`,
       { cause: error },

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -10,18 +11,22 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadRun } from '../../src/report/load-run.ts';
+import { branchNames } from '../../src/runs/cut-ledger.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../../src/runs/result-folders.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { manifestPath } from '../../src/store/object-paths.ts';
 import { folderRef } from '../../src/store/references.ts';
 import type { Ref } from '../../src/store/references.ts';
+import { measure, scanObjects, scanWork, urisInWork } from '../../src/store/scan.ts';
+import { openWork, workPath } from '../../src/store/work-folder.ts';
 import { JobFolder } from '../../src/training/job-folder.ts';
 import { processLauncher } from '../../src/training/launchers.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { someKey } from './some-key.ts';
+import { filesIn, temporaryFolder } from './temporary-folder.ts';
 
 const SECRET = 'SECRET of the machine\n';
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -94,6 +99,30 @@ describe('an object', () => {
     expect(await problemWith(forged)).toContain('it lists what is not a file of the folder');
   });
 
+  it.each([false, true])('is not made of what a link leads to (move: %s)', async (move) => {
+    const source = join(home, 'source');
+    const expected = 'a'.repeat(64);
+    const manifestOf = (path: string): string =>
+      JSON.stringify([{ bytes: SECRET.length, path, sha256: hash(SECRET) }]);
+    for (const [link, target, path] of [
+      [join(source, 'weights.txt'), secret(), 'weights.txt'],
+      [join(source, 'weights.txt'), join(outside(), 'absent'), 'weights.txt'],
+      [join(source, 'deep'), outside(), 'deep/secret.txt'],
+      [source, outside(), 'secret.txt'],
+    ] as const) {
+      rmSync(source, { recursive: true, force: true });
+      replaceByLink(link, target);
+      const error: unknown = await store
+        .putFolder(source, { move, expected })
+        .catch((failure: unknown) => failure);
+      expect(error).toMatchObject({ name: 'InvalidArtifact', file: link });
+      expect((error as Error).message).not.toContain(hash(SECRET));
+      expect((error as Error).message).not.toContain(hash(manifestOf(path)));
+    }
+    expect(await filesIn(store.root)).toEqual([]);
+    expect(readFileSync(secret(), 'utf8')).toBe(SECRET);
+  });
+
   it('may be in a store that the operator has linked to another disk', async () => {
     const ref = await store.putJson({ text: 'value' });
     renameSync(store.root, join(home, 'disk'));
@@ -135,7 +164,69 @@ describe('a folder', () => {
   });
 });
 
+const key = someKey();
+
+describe('unfinished work', () => {
+  const folder = relative('/', workPath('/', key));
+  it.each([dirname(folder), folder, join(folder, 'fence')])(
+    'is neither read nor written through a link: %s',
+    async (path) => {
+      const link = join(store.root, path);
+      replaceByLink(link, outside());
+      const error: unknown = await openWork(store.root, key).catch((failure: unknown) => failure);
+      expect(error).toMatchObject({ name: 'InvalidArtifact', file: link });
+      expect(readdirSync(outside())).toEqual(['secret.txt']);
+    },
+  );
+
+  it('may be in a folder that the operator has linked to another disk', async () => {
+    await openWork(store.root, key);
+    renameSync(store.root, join(home, 'disk'));
+    symlinkSync(join(home, 'disk'), store.root);
+    expect((await (await openWork(store.root, key)).claim()).number).toBe(1);
+  });
+
+  it('takes no claim from a link', async () => {
+    const claim = await (await openWork(store.root, key)).claim();
+    replaceByLink(join(workPath(store.root, key), 'fence', '1'), secret());
+    await expect(claim.isCurrent()).rejects.toThrow('it is a link');
+  });
+});
+
+describe('garbage collection', () => {
+  it('looks for objects and unfinished work in no link, and does not measure what one leads to', async () => {
+    const elsewhere = join(outside(), '0001-generate-aaaaaaaaaaaa');
+    mkdirSync(elsewhere);
+    writeFileSync(join(outside(), `${'a'.repeat(64)}.json`), '');
+    replaceByLink(join(store.root, 'work', 'some'), outside());
+    replaceByLink(join(store.root, 'work', 'other', '0001-generate-aaaaaaaaaaaa'), elsewhere);
+    replaceByLink(join(store.root, 'objects', 'aa'), outside());
+    expect(await scanWork(store.root)).toEqual([]);
+    expect(await scanObjects(store.root)).toEqual([]);
+    const work = (await openWork(store.root, key)).path;
+    const before = await measure(work);
+    replaceByLink(join(work, 'job.json'), secret());
+    expect((await measure(work))!.bytes - before!.bytes).toBe(secret().length);
+    await expect(urisInWork(work)).rejects.toThrow('it is a link');
+  });
+});
+
+describe('the branches of a run', () => {
+  it.each(['branches', 'branches/0001'])('are not followed if %s is a link', async (path) => {
+    const run = new RunFolder(join(home, 'runs'), 'some');
+    mkdirSync(join(outside(), '0001'));
+    replaceByLink(join(run.path, path), outside());
+    await expect(branchNames(run.branchesFolder)).rejects.toThrow('it is a link');
+  });
+});
+
 describe('a job', () => {
+  it('hands over no output that is in a folder elsewhere', async () => {
+    const job = new JobFolder(join(home, 'job'), 'python3', () => undefined);
+    replaceByLink(join(home, 'job', 'output'), outside());
+    await expect(job.outputFolder('checkpoint')).rejects.toThrow('it is a link');
+  });
+
   it('writes no log through a link', async () => {
     replaceByLink(join(home, 'job', 'log.txt'), secret());
     await expect(processLauncher('/bin/false', {}).launch(join(home, 'job'))).rejects.toThrow('it is a link');

@@ -1,14 +1,4 @@
-import {
-  appendFile,
-  mkdir,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  truncate,
-  writeFile,
-} from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson, sha256 } from '../../src/store/canonical-json.ts';
@@ -180,16 +170,6 @@ describe('folders', () => {
     const { ino } = await stat(join(source, 'model.safetensors'));
     const moved = await store.putFolder(source, { move: true });
     expect((await stat(join(store.path(moved), 'model.safetensors'))).ino).toBe(ino);
-  });
-
-  test('links to files are followed', async () => {
-    const root = await temporaryFolder();
-    const store = new ObjectStore(join(root, 'store'));
-    const plain = await store.putFolder(await checkpoint(join(root, 'plain')));
-    const linked = await checkpoint(join(root, 'linked'));
-    await rm(join(linked, 'model.safetensors'));
-    await symlink(join(root, 'plain', 'model.safetensors'), join(linked, 'model.safetensors'));
-    expect(await store.putFolder(linked, { move: true })).toEqual(plain);
   });
 
   test.each([
