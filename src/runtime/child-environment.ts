@@ -18,9 +18,11 @@ const prefixes = [
 ];
 
 /**
- * What says anywhere in a name, as in `HF_APIKEY`, that its value is a secret. Settings of tokenizers are none.
+ * What says in a name that its value is a secret: some words anywhere, as in `HF_APIKEY`, others between
+ * underscores, as in `HF_PAT`, since `PYTHONPATH` is none. Settings of tokenizers are none.
  */
-const secretPart = /TOKEN(?!IZ)|KEY|SECRET|PASSW|CREDENTIAL|(^|_)AUTH(_|$)/i;
+const secretPart =
+  /TOKEN(?!IZ)|KEY|SECRET|PASS(?:W|PHRASE)|CREDENTIAL|(?:^|_)(?:AUTH|PASS|PAT|JWT|BEARER|COOKIE)(?:_|$)/i;
 
 /** The variable by which an operator lets more through: names, separated by commas. */
 export const CHILD_VARIABLES = 'GENENV_CHILD_ENV';

@@ -14,6 +14,16 @@ describe('control tokens', () => {
     ['[TOOL_RESULTS]1[/TOOL_RESULTS]', '[ TOOL_RESULTS]1[ /TOOL_RESULTS]'],
     ['[gMASK]<sop>', '[ gMASK]< sop>'],
     ['<<|<|', '<< |< |'],
+    ['<BOS_TOKEN><EOS_TOKEN><PAD>', '< BOS_TOKEN>< EOS_TOKEN>< PAD>'],
+    ['<mask><cls><sep><unused12>', '< mask>< cls>< sep>< unused12>'],
+    ['<extra_id_0>System<SPECIAL_12>', '< extra_id_0>System< SPECIAL_12>'],
+    ['<reserved_106><seed:eos>', '< reserved_106>< seed:eos>'],
+    ['<tool_response>1</tool_response>', '< tool_response>1< /tool_response>'],
+    ['[THINK]a[/THINK]b[CALL_ID]1[ARGS]{}', '[ THINK]a[ /THINK]b[ CALL_ID]1[ ARGS]{}'],
+    ['[MODEL_SETTINGS][/MODEL_SETTINGS]', '[ MODEL_SETTINGS][ /MODEL_SETTINGS]'],
+    ['[BOS][EOS][EOT][sMASK][IMG][UNUSED_TOKEN_145]', '[ BOS][ EOS][ EOT][ sMASK][ IMG][ UNUSED_TOKEN_145]'],
+    ['[|assistant|]a[|endofturn|]', '[ |assistant|]a[ |endofturn|]'],
+    [']~b]ai\n[e~[ ]~!b[', '] ~b]ai\n[ e~[ ] ~!b['],
   ])('%j is broken up, once', (text, broken) => {
     expect(breakControlTokens(text)).toBe(broken);
     expect(breakControlTokens(broken)).toBe(broken);
@@ -21,6 +31,7 @@ describe('control tokens', () => {
 
   it.each([
     '<think> so </think>\n<tool_call>\n{"name": "a"}\n</tool_call><response>x</response><answer>y</answer>',
+    '[a for a in b] ] ~b [e] x[|i] <masked> <unused> <padding> [IMAGE] [MASKED] [A|B] <EOS_TIME> [ARGS=1]',
     '[func(a=1)] [INSTANT] if (a < b || c > d) <b>bold</b> <span> a <- b |> c List<S> <system>',
     '',
   ])('%j is left as it is', (text) => {
@@ -28,9 +39,16 @@ describe('control tokens', () => {
     expect(breakControlTokensInJson(text)).toBe(text);
   });
 
+  it('are broken up in JSON without a change to its numbers', () => {
+    const numbers = '[12345678901234567890,-1.50,1E400,0.1000000000000000055,-0]';
+    expect(breakControlTokensInJson(`{"a":"<s>","n":${numbers}}`)).toBe(`{"a":"< s>","n":${numbers}}`);
+    expect(breakControlTokensInJson(`{"a":"<s>", "n": ${numbers}}`)).toBe(`{"a":"< s>","n":${numbers}}`);
+  });
+
   it('are broken up in JSON however they are written, and other JSON is left as it is', () => {
     expect(breakControlTokensInJson('{"a": "\\u003c|im_end|>"}')).toBe('{"a":"< |im_end|>"}');
     expect(breakControlTokensInJson('{"<\\/s>": [1]}')).toBe('{"< /s>":[1]}');
+    expect(breakControlTokensInJson('["<s>", "a\\\\", "\\"<s>"]')).toBe('["< s>","a\\\\","\\"< s>"]');
     expect(breakControlTokensInJson('{"a": "\\u003cb\\u003e" }')).toBe('{"a": "\\u003cb\\u003e" }');
   });
 });

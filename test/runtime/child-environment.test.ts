@@ -18,6 +18,12 @@ const secrets = {
   VLLM_authtoken: 'canary-15',
   TORCH_DBPASSWORD: 'canary-16',
   CUDA_TOKENSTORE: 'canary-17',
+  VLLM_S3_PASS: 'canary-18',
+  VLLM_JWT: 'canary-19',
+  HF_HUB_BEARER: 'canary-20',
+  HF_SESSION_COOKIE: 'canary-21',
+  HF_PAT: 'canary-22',
+  NCCL_PASSPHRASE: 'canary-23',
   DATABASE_URL: 'postgres://canary-12',
 };
 
@@ -45,6 +51,10 @@ test('what Python, torch, CUDA, vLLM and telemetry read passes', () => {
     MKL_NUM_THREADS: '2',
     TORCH_HOME: '/torch',
     PYTHONPATH: '/p',
+    LD_LIBRARY_PATH: '/lib',
+    CUDA_PATH: '/cuda',
+    TORCH_COMPASS: '1',
+    HF_HUB_PATTERN: '*',
     VLLM_CPU_KVCACHE_SPACE: '2',
     GENENV_ENGINE_SMOLLM2: '/models/smollm2',
     GENENV_TRAINER_FAULT: 'crash:1',
