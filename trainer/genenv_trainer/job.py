@@ -11,7 +11,7 @@ from genenv_trainer.errors import InvalidConfig, JobError, Orphaned, OutOfMemory
 from genenv_trainer.job_config import JobConfig, load_job
 from genenv_trainer.job_trace import JobTrace
 from genenv_trainer.stop_conditions import StopConditions
-from genenv_trainer.work_folder import WorkFolder, wait_for_lock, write_json
+from genenv_trainer.work_folder import WorkFolder, refuse_links, wait_for_lock, write_json
 
 WAITING_SECONDS = 1
 """Between two `waiting` lines of progress: less than the shortest silence that a worker takes for a hang."""
@@ -26,6 +26,7 @@ def run_job(folder: str) -> int:
     holds_lock = True
     trace, kind_of_job = JobTrace(path, os.environ), "unknown"
     try:
+        refuse_links(path)
         job = load_job(path / "job.json")
         kind_of_job = job.kind
         report["tokens_per_micro_batch"] = job.settings.tokens_per_micro_batch

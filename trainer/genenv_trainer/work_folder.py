@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from genenv_trainer.errors import Superseded
+from genenv_trainer.errors import InvalidConfig, Superseded
 from genenv_trainer.job_trace import JobTrace
 from genenv_trainer.stored_objects import folder_hash
 
@@ -63,7 +63,9 @@ def fsync_tree(folder: Path) -> None:
 def write_json(path: Path, value: dict) -> None:
     """Write sealed JSON under a temporary name, fsync, rename."""
     temporary = path.with_name(f".{path.name}.tmp")
-    with open(temporary, "w", encoding="utf-8") as file:
+    # Left by a killed process, or a link.
+    temporary.unlink(missing_ok=True)
+    with open(temporary, "x", encoding="utf-8") as file:
         file.write(seal(value))
         file.flush()
         os.fsync(file.fileno())
@@ -100,6 +102,14 @@ def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
         except BlockingIOError:
             check()
             time.sleep(0.05)
+
+
+def refuse_links(folder: Path) -> None:
+    """A job reads and writes its own folder alone. Raises InvalidConfig for the first link below it."""
+    for root, folders, files in os.walk(folder):
+        for path in (Path(root, name) for name in sorted(folders + files)):
+            if path.is_symlink():
+                raise InvalidConfig(f"{path}: it is a link, where a file of this job belongs; remove it")
 
 
 class WorkFolder:

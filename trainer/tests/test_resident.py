@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from job_folders import ENVIRONMENT, copy_inputs, outcome, progress, read, sequences, wait_until, work_folder
 
+from genenv_trainer.errors import InvalidConfig
 from genenv_trainer.resident import _only_one
 from genenv_trainer.work_folder import WorkFolder
 
@@ -56,6 +57,20 @@ def test_progress_that_is_a_link_is_not_written(tmp_path):
     with pytest.raises(OSError, match="symbolic links"):
         WorkFolder(tmp_path, 1).progress("loading", 0, 0, None)
     assert target.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    "link", ["job.json", ".exit.json.tmp", "checkpoints", "checkpoints/step-1", "output/a"]
+)
+def test_a_job_whose_folder_holds_a_link_does_nothing(tmp_path, link):
+    folder, target = tmp_path / "job", tmp_path / "target"
+    target.write_text('{"secret": 1}')
+    (folder / link).parent.mkdir(parents=True)
+    (folder / link).symlink_to(target)
+    assert start("job", str(folder)).wait() == InvalidConfig.exit_code
+    message = read(folder, "exit.json")["message"]
+    assert message == f"{folder / link}: it is a link, where a file of this job belongs; remove it"
+    assert target.read_text() == '{"secret": 1}'
 
 
 def test_resident(resident, model, tmp_path, request):
