@@ -27,13 +27,25 @@ test.each(['..', '.', '%2e%2e', '../../admin'])('a query of %j reaches no other 
   for (const path of paths) expect(path?.split('/'), path).toHaveLength(4);
 });
 
+test.each(['../../admin', 'a/../../admin', '..\\admin', '..;/admin', 'a/..'])(
+  'a query of %j is not asked in a path: a server may decode its slashes',
+  async (query) => {
+    expect(await find('/api/search/{query}', query)).toEqual([]);
+    expect(await find('/api/search/{query}/best', query)).toEqual([]);
+    expect(paths).toEqual([]);
+    expect(await find('/api/search?q={query}', query)).toHaveLength(1);
+  },
+);
+
 test('a query of dots finds nothing in a path, and what there is after it', async () => {
   expect(await find('/api/search/{query}', '..')).toEqual([]);
   expect(paths).toEqual([]);
   expect(await find('/api/search?q={query}', '..')).toEqual([{ title: '', text: 'a hit' }]);
+  expect(await find('/api/search/{query}', 'AC/DC ... or .NET/C++ v1..2?')).toHaveLength(1);
   expect(await find('/api/search/{query}', 'what is 3.5% of "ä"? (it’s !*~)')).toHaveLength(1);
   expect(paths).toEqual([
     '/api/search?q=..',
+    `/api/search/${encodeURIComponent('AC/DC ... or .NET/C++ v1..2?')}`,
     `/api/search/${encodeURIComponent('what is 3.5% of "ä"? (it’s !*~)')}`,
   ]);
 });

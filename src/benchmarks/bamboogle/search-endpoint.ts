@@ -35,13 +35,11 @@ export async function search(
 ): Promise<SearchHit[]> {
   // Half a surrogate pair, which a model can write, cannot be URL-encoded.
   const text = query.slice(0, MAX_QUERY_LENGTH).toWellFormed();
+  if (leavesItsPlace(url, text)) return [];
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
   const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-  const encoded = encodeURIComponent(text);
-  const address = url.replaceAll('{query}', encoded);
-  if (new URL(address).pathname !== pathnameOf(url).replaceAll('%7Bquery%7D', encoded)) return [];
   const response = url.includes('{query}')
-    ? await boundedFetch(address, {
+    ? await boundedFetch(url.replaceAll('{query}', encodeURIComponent(text)), {
         headers,
         signal: signalOrTimeout,
       })
@@ -63,10 +61,11 @@ export async function search(
 }
 
 /**
- * A query of dots, however they are encoded, would lead out of its place in the path, to an address that nobody
- * gave; such a query finds nothing.
+ * Whether a query in the path of a URL would lead to an address that nobody gave: one of dots alone, or one that
+ * climbs for a server that decodes slashes. Such a query finds nothing.
  */
-const pathnameOf = (url: string): string => new URL(url).pathname;
+const leavesItsPlace = (url: string, query: string): boolean =>
+  new URL(url).pathname.includes('%7Bquery%7D') && /(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/.test(query);
 
 /**
  * Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`,
