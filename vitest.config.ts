@@ -40,6 +40,7 @@ export default defineConfig({
                 include: ['test/**/*.vllm.test.ts'],
                 globalSetup: [],
                 fileParallelism: false,
+                testTimeout: 180_000,
               },
             },
           ]
