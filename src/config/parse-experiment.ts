@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { describeIssue, show } from '../validation/issue-messages.ts';
+import { describeIssues, show } from '../validation/issue-messages.ts';
 import { isObject } from '../validation/json-schema.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
+import { requireSize } from '../validation/parse-file.ts';
 import { impossibleCombinations } from './cross-field-checks.ts';
 import { experimentSchema } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
@@ -43,6 +44,7 @@ export function parseExperiment(raw: unknown): Experiment {
       'experiment: no input was given; expected the content of an experiment file (`--input-file ' +
         'experiments/laptop.json`)',
     );
+  requireSize('experiment', raw);
   if (!isObject(raw))
     throw new InvalidConfig(
       `experiment: got ${show(raw)}; expected an object, the content of an experiment file`,
@@ -62,5 +64,5 @@ const invalid = (problems: readonly string[]): InvalidConfig =>
 
 function issuesOf({ issues }: z.ZodError, merged: unknown): string[] {
   const schema = z.toJSONSchema(experimentSchema, { io: 'input', target: 'draft-7' }) as JsonSchema;
-  return issues.flatMap((issue) => describeIssue(issue, merged, schema));
+  return describeIssues(issues, merged, schema);
 }

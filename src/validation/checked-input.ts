@@ -1,5 +1,6 @@
 /** Inputs that come out of Temporal: anybody in the namespace may have written them. */
 import type { z } from 'zod';
+import { isTooDeep } from './input-size.ts';
 
 /** An input that no code of this project sends. Nothing of it is quoted: it may be anything, and is kept. */
 export class InvalidInput extends Error {
@@ -18,6 +19,8 @@ export function checkArguments(what: string, schemas: readonly z.ZodType[], args
   if (args.length > schemas.length)
     throw new InvalidInput(`${what}: got ${args.length} arguments; expected at most ${schemas.length}`);
   for (const [index, schema] of schemas.entries()) {
+    if (isTooDeep(args[index]))
+      throw new InvalidInput(`${what}: argument ${index + 1}: it is nested too deeply`);
     const { error } = schema.safeParse(args[index]);
     if (error === undefined) continue;
     const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message, code }) => {

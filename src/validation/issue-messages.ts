@@ -19,17 +19,43 @@ const dotted = (path: readonly PropertyKey[]): string =>
     .join('')
     .replace(/^\./, '');
 
-/** The problems of a file, one line a field: `<field>: got <value>; <what is allowed>`. */
-export function describeIssue(issue: z.core.$ZodIssue, root: unknown, schema: JsonSchema): string[] {
-  if (issue.code === 'unrecognized_keys') {
-    const fields = Object.keys(schemaAt(schema, root, issue.path)?.properties ?? {});
-    return issue.keys.map(
-      (key) => `${dotted([...issue.path, key])}: unknown field; ${suggestion(key, fields)}`,
-    );
-  }
+/** More problems than these help nobody, and each takes a look through the schema. */
+const MAX_DESCRIBED = 20;
+
+/**
+ * The problems of a file, one line a field: `<field>: got <value>; <what is allowed>`. The first 20 are
+ * described, and the others counted.
+ */
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  root: unknown,
+  schema: JsonSchema,
+): string[] {
+  const problems = issues.flatMap((issue): (() => string)[] =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => () => describeUnknown(issue.path, key, root, schema))
+      : [() => describeIssue(issue, root, schema)],
+  );
+  const described = problems.slice(0, MAX_DESCRIBED).map((describe) => describe());
+  const more = problems.length - described.length;
+  return more === 0 ? described : [...described, `${more} more problems`];
+}
+
+function describeUnknown(
+  path: readonly PropertyKey[],
+  key: string,
+  root: unknown,
+  schema: JsonSchema,
+): string {
+  const fields = Object.keys(schemaAt(schema, root, path)?.properties ?? {});
+  const shown = key.length > MAX_SHOWN_NAME ? `${key.slice(0, MAX_SHOWN_NAME)}...` : key;
+  return `${dotted([...path, shown])}: unknown field; ${suggestion(key, fields)}`;
+}
+
+function describeIssue(issue: z.core.$ZodIssue, root: unknown, schema: JsonSchema): string {
   const value = valueAt(root, issue.path);
   const actual = value === undefined ? 'missing' : `got ${show(value)}`;
-  return [`${dotted(issue.path)}: ${actual}; ${allowed(issue, root, schema)}`];
+  return `${dotted(issue.path)}: ${actual}; ${allowed(issue, root, schema)}`;
 }
 
 function suggestion(key: string, fields: readonly string[]): string {
@@ -48,8 +74,12 @@ function allowed(issue: z.core.$ZodIssue, root: unknown, schema: JsonSchema): st
   return expectation(schemaAt(schema, root, issue.path) ?? {});
 }
 
+/** The longest name that is shown whole, and that may be a slip of another one. */
+const MAX_SHOWN_NAME = 80;
+
 /** The name that an unknown one was probably meant to be; undefined if none is close. */
 export function nearestName(unknown: string, names: readonly string[]): string | undefined {
+  if (unknown.length > MAX_SHOWN_NAME) return undefined;
   const ranked = names
     .map((name) => ({ name, distance: editDistance(unknown.toLowerCase(), name.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
