@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from genenv_trainer.errors import InvalidConfig
-from genenv_trainer.work_folder import WorkFolder, fsync_path, fsync_tree
+from genenv_trainer.work_folder import WorkFolder, fsync_path, fsync_tree, refuse_links
 
 KEPT = 2
 """The newest, and the one before in case the newest is torn."""
@@ -28,8 +28,10 @@ class StepCheckpoints:
     def write(
         self, step: int, weights: dict[str, torch.Tensor], optimizer: dict[str, torch.Tensor], state: dict
     ) -> None:
-        """Write and fsync under a temporary name, rename, drop what is too old. Raises Superseded."""
+        """Write and fsync under a temporary name, rename, drop what is too old. Raises Superseded, and
+        InvalidConfig for a link in the folder or in its place."""
         self._work.check_fence()
+        refuse_links(self._folder)
         temporary, final = self._folder / f".step-{step:06d}.tmp", self._folder / f"step-{step:06d}"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
@@ -42,6 +44,7 @@ class StepCheckpoints:
         (temporary / "manifest.json").write_text(json.dumps({"files": hashes}, sort_keys=True), "utf-8")
         fsync_tree(temporary)
         self._work.check_fence()
+        refuse_links(self._folder)
         shutil.rmtree(final, ignore_errors=True)
         os.rename(temporary, final)
         fsync_path(self._folder)
@@ -52,7 +55,7 @@ class StepCheckpoints:
         """(weights, optimizer, state) of the newest complete checkpoint, or None. Torn ones are named and
         removed.
 
-        Raises InvalidConfig if the checkpoint was made for another input hash.
+        Raises InvalidConfig if the checkpoint was made for another input hash, or for a link.
         """
         for folder in self._existing():
             torn = _torn_file(folder)
@@ -72,7 +75,9 @@ class StepCheckpoints:
         return None
 
     def _existing(self) -> list[Path]:
-        """Newest first, by number."""
+        """Newest first, by number. A link would have what is elsewhere removed: a job waits for locks, and
+        trains for hours, after the first check of its folder."""
+        refuse_links(self._folder)
         if not self._folder.is_dir():
             return []
         found = [path for path in self._folder.iterdir() if re.fullmatch(r"step-\d+", path.name)]

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,9 +24,20 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from genenv_trainer.file_mode import set_file_mask
 
 
+def read_plain_file(file: Path) -> str:
+    """Who may write the run folder could have a link lead to a file that they cannot read. Raises OSError for
+    what is no file."""
+    # A pipe would wait for its other end without O_NONBLOCK.
+    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, encoding="utf-8") as text:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{file}: not a file")
+        return text.read()
+
+
 def whole_lines(file: Path) -> Iterator[dict]:
     """The lines that are JSON objects; a killed process leaves half a line."""
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in read_plain_file(file).splitlines():
         try:
             record = json.loads(line)
         except json.JSONDecodeError:
@@ -88,6 +100,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="genenv_trainer.tensorboard_export", description=summary)
     parser.add_argument("run_folder", type=Path, help="folder of one run, with its metrics.jsonl")
     run_folder = parser.parse_args(arguments).run_folder
+    for path in (run_folder, run_folder / "metrics.jsonl", run_folder / "tensorboard"):
+        if path.is_symlink():
+            print(f"{path}: it is a link; remove it", file=sys.stderr)
+            return 2
     if not (run_folder / "metrics.jsonl").is_file():
         print(
             f"{run_folder}: no metrics.jsonl there; expected the folder of a run, runs/<id>", file=sys.stderr

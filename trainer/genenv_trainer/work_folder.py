@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from genenv_trainer.errors import InvalidConfig, Superseded
@@ -105,11 +106,11 @@ def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
 
 
 def refuse_links(folder: Path) -> None:
-    """A job reads and writes its own folder alone. Raises InvalidConfig for the first link below it."""
-    for root, folders, files in os.walk(folder):
-        for path in (Path(root, name) for name in sorted(folders + files)):
-            if path.is_symlink():
-                raise InvalidConfig(f"{path}: it is a link, where a file of this job belongs; remove it")
+    """A job reads and writes its own folder alone. Raises InvalidConfig for a link there or below."""
+    below = (Path(root, name) for root, folders, files in os.walk(folder) for name in sorted(folders + files))
+    for path in chain([folder], below):
+        if path.is_symlink():
+            raise InvalidConfig(f"{path}: it is a link, where a file of this job belongs; remove it")
 
 
 class WorkFolder:

@@ -22,6 +22,10 @@ from job_folders import (
 )
 from safetensors.torch import load_file
 
+from genenv_trainer.checkpoints import StepCheckpoints
+from genenv_trainer.errors import InvalidConfig
+from genenv_trainer.work_folder import WorkFolder
+
 STEPS = 4
 
 
@@ -209,3 +213,17 @@ def test_one_job_a_folder_and_a_device(launcher, undisturbed, tmp_path):
     os.kill(first, signal.SIGKILL)
     assert second_ended.get(timeout=60) == 0 and other_ended.get(timeout=60) == 0
     assert outcome(waiting) == outcome(hanging) == outcome(undisturbed)
+
+
+def test_checkpoints_are_neither_read_nor_removed_through_a_link(tmp_path):
+    checkpoints = StepCheckpoints(WorkFolder(tmp_path / "job", 1), "hash")
+    for step in (1, 2):
+        checkpoints.write(step, {}, {}, {})
+    # While the job trains, long after the first check of its folder.
+    (tmp_path / "job" / "checkpoints").rename(tmp_path / "elsewhere")
+    (tmp_path / "job" / "checkpoints").symlink_to(tmp_path / "elsewhere")
+    before = sorted((tmp_path / "elsewhere").rglob("*"))
+    for work in (checkpoints.read_newest, lambda: checkpoints.write(3, {}, {}, {})):
+        with pytest.raises(InvalidConfig, match="checkpoints: it is a link"):
+            work()
+    assert sorted((tmp_path / "elsewhere").rglob("*")) == before

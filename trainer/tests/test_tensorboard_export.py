@@ -1,6 +1,7 @@
 """TensorBoard files of a run's metrics.jsonl, read back with TensorBoard's own reader."""
 
 import json
+import os
 import subprocess
 import sys
 from datetime import datetime, timezone
@@ -68,6 +69,31 @@ def test_folder_without_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main([str(tmp_path)]) == 2
     assert "no metrics.jsonl there" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("link", ["run", "run/metrics.jsonl", "run/tensorboard"])
+def test_follows_no_link(tmp_path: Path, link: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run" / "tensorboard").mkdir(parents=True)
+    (tmp_path / "run" / "metrics.jsonl").write_text(line(1, reward=0.5))
+    (tmp_path / link).rename(tmp_path / "elsewhere")
+    (tmp_path / link).symlink_to(tmp_path / "elsewhere")
+    before = sorted(tmp_path.rglob("*"))
+    assert main([str(tmp_path / "run")]) == 2
+    assert f"{tmp_path / link}: it is a link" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_metrics_that_become_a_link_or_a_pipe_are_not_read(run_folder: Path) -> None:
+    metrics = run_folder / "metrics.jsonl"
+    metrics.rename(run_folder / "elsewhere")
+    metrics.symlink_to(run_folder / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        export(run_folder)
+    metrics.unlink()
+    os.mkfifo(metrics)
+    with pytest.raises(OSError, match="not a file"):
+        export(run_folder)
+    assert not (run_folder / "tensorboard").exists()
 
 
 def test_imports_no_torch(run_folder: Path) -> None:
