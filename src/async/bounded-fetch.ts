@@ -1,4 +1,5 @@
 /** Requests whose answers are bounded: what a server sends is counted after decompression, as it arrives. */
+import { rememberKeys } from './sent-keys.ts';
 
 /** Of an answer whose size does not follow from its request: lists of models, adapters, search results. */
 const MAX_PLAIN_ANSWER_BYTES = 16_000_000;
@@ -14,29 +15,32 @@ export type BoundedRequest = RequestInit & { maxBytes?: number };
 
 /**
  * `fetch` that ends an answer of more than `maxBytes` with AnswerTooLarge, as the body is read. An error's body is
- * cut instead, so that its status decides what becomes of it; keys of the request that a server repeats in it are
- * left out, since messages are made of it. A redirect is an error: the server that is permitted is the one that is
- * asked.
+ * cut instead, so that its status decides what becomes of it. A redirect is an error: the server that is permitted
+ * is the one that is asked. The keys of the request are in no message from here on (`sent-keys.ts`).
  */
 export async function boundedFetch(
   url: string | URL | Request,
   { maxBytes = MAX_PLAIN_ANSWER_BYTES, ...init }: BoundedRequest = {},
 ): Promise<Response> {
+  rememberKeys(new Headers(init.headers));
   const response = await fetch(url, { ...init, redirect: 'error' });
   const { body, status, statusText, headers, ok } = response;
   if (body === null) return response;
   const kept = { status, statusText, headers };
-  if (ok) return new Response(body.pipeThrough(limited(maxBytes)), kept);
-  const text = await new Response(body.pipeThrough(cut(MAX_ERROR_BYTES))).text();
-  return new Response(withoutKeys(text, new Headers(init.headers)), kept);
+  if (ok) return new Answer(body.pipeThrough(limited(maxBytes)), kept);
+  return new Answer(await new Response(body.pipeThrough(cut(MAX_ERROR_BYTES))).text(), kept);
 }
 
-/** Headers that carry keys. */
-const keyHeaders = ['authorization', 'x-api-key'];
-
-function withoutKeys(text: string, headers: Headers): string {
-  const keys = keyHeaders.flatMap((name) => headers.get(name)?.replace(/^Bearer /i, '') ?? []);
-  return keys.filter((key) => key !== '').reduce((left, key) => left.replaceAll(key, '(key)'), text);
+class Answer extends Response {
+  /** @throws SyntaxError that quotes nothing: V8's quotes what stands around the fault, which can be part of a key */
+  override readonly json = async (): Promise<unknown> => {
+    const text = await this.text();
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new SyntaxError('the answer is not JSON');
+    }
+  };
 }
 
 function limited(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {

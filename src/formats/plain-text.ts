@@ -1,4 +1,5 @@
 /** Texts of models, servers and files, made safe for terminals, logs and Temporal. */
+import { withoutSentKeys } from '../async/sent-keys.ts';
 
 /** Characters of a text that is shown to people: enough for every message of this project. */
 export const MAX_SHOWN_CHARACTERS = 2_000;
@@ -11,11 +12,11 @@ export const MAX_SHOWN_CHARACTERS = 2_000;
 const unsafeCharacters = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /**
- * A text with its unsafe characters written as `\u001b`, which leaves JSON what it is, and halves of surrogate
- * pairs replaced.
+ * A text with its unsafe characters written as `\u001b`, which leaves JSON what it is, halves of surrogate pairs
+ * replaced, and without keys that were sent to servers.
  */
 export const escapeControls = (text: string): string =>
-  text
+  withoutSentKeys(text)
     .toWellFormed()
     .replaceAll(
       unsafeCharacters,

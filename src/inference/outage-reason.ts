@@ -1,4 +1,5 @@
 /** Why a model server cannot answer, in a few words, for people who wait for it. */
+import { withoutSentKeys } from '../async/sent-keys.ts';
 
 const maxLength = 300;
 
@@ -22,6 +23,7 @@ const codeTexts: Partial<Record<string, string>> = {
 export function connectionProblem(error: unknown): string {
   let message = String(error);
   for (let cause = error; cause instanceof Error; cause = innerError(cause)) {
+    if (cause.name === 'TimeoutError') return 'no answer in time';
     const text = codeTexts[String((cause as NodeJS.ErrnoException).code)];
     if (text !== undefined) return text;
     if (cause.message !== '') message = cause.message;
@@ -33,9 +35,9 @@ export function connectionProblem(error: unknown): string {
 const innerError = (error: Error): unknown =>
   error instanceof AggregateError ? (error.errors[0] as unknown) : error.cause;
 
-/** One line of bounded length. */
+/** One line of bounded length, without keys. */
 export const shortReason = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
+  const line = withoutSentKeys(text).replaceAll(/\s+/g, ' ').trim();
   return line.length <= maxLength ? line : `${line.slice(0, maxLength - 3)}...`;
 };
 

@@ -1,6 +1,6 @@
 import { DefaultLogger } from '@temporalio/worker';
 import type { Logger } from '@temporalio/worker';
-import { plainText } from '../formats/plain-text.ts';
+import { escapeControls, plainText } from '../formats/plain-text.ts';
 import { runOfWorkflow } from '../formats/epoch-id.ts';
 import { errorText } from './error-text.ts';
 import { currentLabels, labelsOfFailure, spanLabels } from './phase-labels.ts';
@@ -16,9 +16,9 @@ type Write = (line: string) => void;
 
 /** Text for people. */
 export const plainLog = (): WorkerLog => ({
-  say: (message) => console.log(message),
+  say: (message) => console.log(escapeControls(message)),
   logger: new DefaultLogger('WARN', ({ level, message, meta }) =>
-    console.error(level, message, meta?.error === undefined ? '' : errorText(meta.error)),
+    console.error(level, escapeControls(message), meta?.error === undefined ? '' : errorText(meta.error)),
   ),
 });
 
@@ -32,7 +32,7 @@ export function jsonLog(write: Write = (line) => console.error(line)): WorkerLog
       JSON.stringify({
         time: new Date().toISOString(),
         level,
-        message,
+        message: escapeControls(message),
         ...labelsOf(meta),
         ...(meta.error !== undefined && { error: errorOf(meta.error) }),
       }),

@@ -49,15 +49,15 @@ export async function search(
         body: JSON.stringify({ q: text }),
         signal: signalOrTimeout,
       });
-  const body = await response.text();
   const { status } = response;
   if (queryRefused.has(status)) return [];
   if (!response.ok) {
     // The query string may contain a key.
-    const message = `search.url: ${url.split('?')[0]} answered ${status}: ${body.slice(0, 200)}`;
+    const body = (await response.text()).slice(0, 200);
+    const message = `search.url: ${url.split('?')[0]} answered ${status}: ${body}`;
     throw refusedForever.has(status) ? new InvalidConfig(message) : new Error(message);
   }
-  return searchHits(JSON.parse(body));
+  return searchHits(await response.json());
 }
 
 /**

@@ -1,0 +1,48 @@
+/**
+ * Keys that this process has sent to servers. A server may repeat them in whatever it answers, so they are taken
+ * out where texts leave: messages of failures, the log, the terminal. Part of the bundle of the workflows, where
+ * there are none.
+ */
+
+/** Shorter keys, such as `none`, are no secrets, and would be found in ordinary words. */
+const MIN_KEY_LENGTH = 6;
+/** A text may have been cut inside of a key: so many of its first characters are enough. */
+const MIN_CUT_LENGTH = 8;
+
+const sentKeys = new Set<string>();
+
+/** Remembers the keys among the headers of a request. */
+export function rememberKeys(headers: Headers): void {
+  for (const name of ['authorization', 'x-api-key']) {
+    const key = headers.get(name)?.replace(/^Bearer +/i, '') ?? '';
+    if (key.length >= MIN_KEY_LENGTH) sentKeys.add(key);
+  }
+}
+
+/** A text with `(key)` for every key that was sent, also where JSON has escaped it or the text was cut in it. */
+export const withoutSentKeys = (text: string): string =>
+  [...sentKeys].sort((a, b) => b.length - a.length).reduce(withoutKey, text);
+
+function withoutKey(text: string, key: string): string {
+  const first = key.charAt(0);
+  let left = '';
+  let end = 0;
+  for (let at = text.indexOf(first); at !== -1; at = text.indexOf(first, Math.max(end, at + 1))) {
+    const length = matchLength(text, at, key);
+    if (length === 0) continue;
+    left += `${text.slice(end, at)}(key)`;
+    end = at + length;
+  }
+  return left + text.slice(end);
+}
+
+/** Characters of a text, from a place on, that repeat a key or its start; 0 if they do not. */
+function matchLength(text: string, start: number, key: string): number {
+  let at = start;
+  let matched = 0;
+  for (; matched < key.length; matched += 1, at += 1) {
+    if (text[at] === '\\' && key[matched] !== '\\') at += 1;
+    if (text[at] !== key[matched]) break;
+  }
+  return matched >= Math.min(MIN_CUT_LENGTH, key.length) ? at - start : 0;
+}
