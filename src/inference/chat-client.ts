@@ -6,7 +6,7 @@ import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { boundAnswer, checkTextLength, maxChatAnswerBytes } from './answer-limits.ts';
-import { responseFormat, toModelError, unansweredInTime } from './completions-client.ts';
+import { responseFormat, toModelError } from './completions-client.ts';
 import { secondsText } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
@@ -60,12 +60,10 @@ export function createChatClient({
     apiKey: apiKey ?? 'none',
     maxRetries: 0,
     timeout: timeoutMs,
-    fetch: serverFetch(baseUrl),
+    fetch: serverFetch(baseUrl, timeoutMs),
   });
   return {
     async answer({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) {
-      // The client's own timeout ends with the headers of the answer; this one covers its body too.
-      const limit = AbortSignal.timeout(timeoutMs);
       try {
         // The field names that every compatible server knows, though OpenAI's own has newer ones.
         const body = {
@@ -79,7 +77,7 @@ export function createChatClient({
           ...responseFormat(schema),
         };
         const received = await client.chat.completions.create(body, {
-          signal: AbortSignal.any([signal, limit]),
+          signal,
           ...boundAnswer(maxChatAnswerBytes(maxTokens)),
         });
         const parsed = answerSchema.safeParse(received);
@@ -100,8 +98,7 @@ export function createChatClient({
         };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        if (limit.aborted) throw unansweredInTime(baseUrl, model, timeoutMs, error);
-        throw toModelError(error, baseUrl, model);
+        throw toModelError(error, { baseUrl, timeoutMs }, model);
       }
     },
   };

@@ -1,5 +1,5 @@
 /** A policy client by OpenAI's completions, as vLLM and the embedded policy server extend them. */
-import { APIConnectionError, APIError } from 'openai';
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { AnswerTooLarge } from '../async/bounded-fetch.ts';
@@ -82,7 +82,7 @@ export function createServerClient(
     apiKey: apiKey ?? 'none',
     maxRetries: 0,
     timeout: timeoutMs,
-    fetch: serverFetch(baseUrl),
+    fetch: serverFetch(baseUrl, timeoutMs),
   });
   const calls: ServerCalls = {
     client,
@@ -102,7 +102,7 @@ export function createServerClient(
     try {
       return await work;
     } catch (error) {
-      throw signal.aborted ? signal.reason : toModelError(error, baseUrl, model);
+      throw signal.aborted ? signal.reason : toModelError(error, { baseUrl, timeoutMs }, model);
     }
   };
 
@@ -116,7 +116,7 @@ export function createServerClient(
       return card?.max_model_len ?? base?.max_model_len ?? null;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      const failure = toModelError(error, baseUrl, model);
+      const failure = toModelError(error, { baseUrl, timeoutMs }, model);
       if (failure instanceof ModelNotServed) return null;
       throw failure;
     }
@@ -124,7 +124,7 @@ export function createServerClient(
 
   return {
     async complete(request, signal) {
-      // The client's own timeout ends with the headers of an answer; this one covers bodies and all prompts.
+      // Each request has this limit; so have all prompts together.
       const limit = AbortSignal.timeout(timeoutMs);
       const stop = AbortSignal.any([signal, limit]);
       try {
@@ -135,7 +135,7 @@ export function createServerClient(
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         if (!limit.aborted) throw error;
-        throw unansweredInTime(baseUrl, request.model, timeoutMs, error);
+        throw unansweredInTime({ baseUrl, timeoutMs }, request.model, error);
       }
     },
     tokenize: (model, text, signal) => ask(model, signal, calls.tokenize(model, text, false, signal)),
@@ -166,13 +166,10 @@ export const responseFormat = (schema: CompletionRequest['schema']) =>
         },
       };
 
+type Server = Pick<ServerAddress, 'baseUrl' | 'timeoutMs'>;
+
 /** The error of a server that took a request and did not answer it within its limit. */
-export const unansweredInTime = (
-  baseUrl: string,
-  model: string,
-  timeoutMs: number,
-  cause: unknown,
-): ModelUnavailable =>
+const unansweredInTime = ({ baseUrl, timeoutMs }: Server, model: string, cause: unknown): ModelUnavailable =>
   new ModelUnavailable(`${baseUrl} did not answer for ${model} in ${timeoutMs} ms`, {
     cause,
     server: baseUrl,
@@ -180,8 +177,11 @@ export const unansweredInTime = (
   });
 
 /** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
-export function toModelError(error: unknown, baseUrl: string, model: string): unknown {
+export function toModelError(error: unknown, server: Server, model: string): unknown {
+  const { baseUrl } = server;
   if (error instanceof InvalidAnswer || error instanceof ServerProblem) return error;
+  if (error instanceof APIConnectionTimeoutError || (error instanceof Error && error.name === 'TimeoutError'))
+    return unansweredInTime(server, model, error);
   if (error instanceof AnswerTooLarge) return new InvalidAnswer(`${baseUrl}, ${model}: ${error.message}`);
   if (error instanceof APIConnectionError) {
     const reason = connectionProblem(error);

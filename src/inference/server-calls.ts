@@ -40,12 +40,11 @@ export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Cal
     'content-type': 'application/json',
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
-  const fetch = serverFetch(baseUrl);
+  const fetch = serverFetch(baseUrl, timeoutMs);
   const receive: Call = async (path, body) => {
     try {
       const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
         headers,
-        signal: AbortSignal.timeout(timeoutMs),
         ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       });
       return { status: response.status, text: await response.text() };

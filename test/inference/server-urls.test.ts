@@ -44,7 +44,7 @@ const askPolicy = async (client: ReturnType<typeof createPolicyClient>) =>
 const askAdapters = async (server: ReturnType<typeof createAdapterServer>) =>
   Promise.allSettled([server.load('a', '/a'), server.unload('a'), server.likeliest(null, [[1]])]);
 
-/** A server that answers everything, and notes the keys and paths of what it is asked. */
+/** A server that answers everything, and notes the keys and paths of what it is settled. */
 async function someServer(): Promise<{ origin: string; lines: string[] }> {
   const lines: string[] = [];
   const answer = JSON.stringify({
@@ -79,6 +79,33 @@ describe.each(Object.entries(requests))('requests of %s', (_, ask) => {
   });
 });
 
+describe('a server whose answer never ends', () => {
+  const ofWorkers = Object.entries(requests).filter(([what]) => !what.startsWith('the check'));
+  it.each(ofWorkers)('holds requests of %s no longer than their limit', async (_, ask) => {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.setHeader('content-type', 'application/json').write('{');
+      const drip = setInterval(() => response.write(' '), 20);
+      response.on('close', () => clearInterval(drip));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    onTestFinished(() => void server.close());
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const [settled] = await Promise.allSettled([ask({ baseUrl, apiKey: undefined, timeoutMs: 200 })]);
+    const ends =
+      settled.status === 'rejected' ? [settled] : (settled.value as PromiseSettledResult<unknown>[]);
+    expect(ends).not.toEqual([]);
+    for (const end of ends)
+      expect(end).toMatchObject({
+        status: 'rejected',
+        reason: {
+          name: 'ModelUnavailable',
+          reason: expect.stringMatching(/^no answer in (time|0\.2 s)$/) as string,
+        },
+      });
+  });
+});
+
 describe('the root of a server', () => {
   it.each([
     ['https://host/v1', 'https://host'],
@@ -94,7 +121,7 @@ describe('the root of a server', () => {
 
   it('is not left by a request', async () => {
     const { origin, lines } = await someServer();
-    const fetch = serverFetch(`${origin}/team-a/v1`);
+    const fetch = serverFetch(`${origin}/team-a/v1`, 5_000);
     const urls = ['/team-b/v1', '/team-a2', '/', '/team-a/../team-b'].map((path) => `${origin}${path}`);
     for (const url of [...urls, 'http://127.0.0.1:9/team-a/v1'])
       await expect(fetch(url)).rejects.toThrow(`a request to ${new URL(url).href}, which is not below`);
