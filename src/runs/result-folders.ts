@@ -5,10 +5,10 @@ import { evaluationSchema } from '../config/evaluation.ts';
 import type { Evaluation } from '../config/evaluation.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { hashOf } from '../store/canonical-json.ts';
-import { InvalidArtifact } from '../store/errors.ts';
+import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import { appendJsonLine, problemOf, readJsonFile, readJsonLines } from '../store/json-files.ts';
 import { checkRunId } from '../store/phase-cache.ts';
-import { requirePlainFolder } from '../store/plain-files.ts';
+import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { RunEpoch } from '../types/nightly-inputs.ts';
 import type { NightRecord } from '../types/nightly-types.ts';
@@ -41,6 +41,15 @@ class ResultFolder {
   async writeFile(file: string, text: string): Promise<void> {
     await requirePlainFolder(this.path);
     await atomicWrite(file, text);
+  }
+
+  /**
+   * The text of one of its files; undefined if there is none. @throws InvalidArtifact for a link, StoreUnavailable
+   */
+  async readText(file: string): Promise<string | undefined> {
+    await requirePlainFolder(this.path);
+    const data = await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)));
+    return data?.toString('utf8');
   }
 
   protected async readFile<T>(file: string, remedy: string, schema: z.ZodType): Promise<T | undefined> {

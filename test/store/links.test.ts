@@ -13,6 +13,9 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { showComparison } from '../../src/cli/lib/comparison-results.ts';
+import { showPaired } from '../../src/cli/lib/scores.ts';
+import { parseEvaluation } from '../../src/config/evaluation.ts';
 import { loadRun } from '../../src/report/load-run.ts';
 import { branchNames } from '../../src/runs/cut-ledger.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../../src/runs/result-folders.ts';
@@ -134,6 +137,7 @@ describe('an object', () => {
 describe('a folder', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['evaluations', () => new EvaluationFolder(join(home, 'evaluations'), 'some').readResults()],
+    ['evaluations', () => new EvaluationFolder(join(home, 'evaluations'), 'some').readText('')],
     ['evaluations', () => new EvaluationFolder(join(home, 'evaluations'), 'some').write({} as never)],
     [
       'evaluations',
@@ -161,6 +165,45 @@ describe('a folder', () => {
     expect(await RunFolder.list(join(home, 'runs'))).toHaveLength(1);
     replaceByLink(run.experimentFile, secret());
     expect(await RunFolder.list(join(home, 'runs'))).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  const printed: string[] = [];
+  const context = () => ({
+    env: { GENENV_HOME: home },
+    print: (line: string) => void printed.push(line),
+    warn: (line: string) => void printed.push(line),
+    terminal: null,
+  });
+
+  it.each(['results.md', 'summary.json'])('shows no comparison whose %s is a link', async (file) => {
+    const folder = join(home, 'comparisons', 'some');
+    mkdirSync(folder, { recursive: true });
+    const summary = { arms: [], against: [], baseline: 'a', threshold: 1, notes: [] };
+    writeFileSync(join(folder, 'results.md'), '# Results');
+    writeFileSync(join(folder, 'summary.json'), JSON.stringify(summary));
+    const document = join(home, 'results.md');
+    expect(await showComparison('some', document, context())).toBe(0);
+    expect(readFileSync(document, 'utf8')).toMatch(/^# Results\n/);
+    rmSync(document);
+    replaceByLink(join(folder, file), secret());
+    await expect(showComparison('some', document, context())).rejects.toThrow('it is a link');
+    expect(existsSync(document)).toBe(false);
+  });
+
+  it('compares no evaluations whose cases are a link', async () => {
+    const ref = await store.putJson({});
+    const policy = { type: 'gold' };
+    const evaluation = parseEvaluation({ name: 'some', policy, suites: ['bfcl'] });
+    const scored = { suites: [], aggregates: [], shards: [], judged: 0 };
+    const results = { evaluation, policy, id: 'some', record: ref, identity: 'a', ...scored };
+    const folder = new EvaluationFolder(join(home, 'evaluations'), 'some');
+    await folder.writeFile(folder.resultsFile, JSON.stringify(results));
+    writeFileSync(folder.casesFile, '');
+    await expect(showPaired('some', 'some', context())).rejects.toThrow('have no suite in common');
+    replaceByLink(folder.casesFile, secret());
+    await expect(showPaired('some', 'some', context())).rejects.toThrow('it is a link');
   });
 });
 

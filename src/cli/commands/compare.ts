@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Comparison } from '../../config/comparison.ts';
 import type { Usage } from '../../runs/costs.ts';
-import { exitCodes, homeFolder } from '../context.ts';
+import { exitCodes } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { addPricesOption, addTemporalOptions, requireDryRun, SERVED_ADDRESS } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
@@ -54,6 +51,7 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   }
   const { runInSession } = await import('../lib/follow.ts');
   const { runComparison } = await import('../lib/run-comparison.ts');
+  const { showComparison } = await import('../lib/comparison-results.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const { needsOf, requireEngines } = await import('../lib/needs.ts');
   const { requireServersPermitted } = await import('../lib/server-permission.ts');
@@ -73,27 +71,8 @@ async function compare(file: string, options: CompareOptions, context: CliContex
       ...(options.docs === undefined ? [] : [`--docs ${options.docs}`]),
     ].join(' '),
     follow: (session, interruption) => runComparison(session, { id, raw, comparison }, context, interruption),
-    end: () => printResults(id, options, context),
+    end: () => showComparison(id, options.docs, context),
   });
-}
-
-async function printResults(id: string, { docs }: CompareOptions, context: CliContext): Promise<ExitCode> {
-  const { ComparisonFolder } = await import('../../runs/result-folders.ts');
-  const folder = new ComparisonFolder(join(homeFolder(context.env), 'comparisons'), id);
-  if (!existsSync(folder.resultsFile)) {
-    context.print(`${id}: finished. Its files are with its workers, not in this home folder.`);
-    return exitCodes.ok;
-  }
-  const { resultsTable, writeResultsDocument } = await import('../lib/comparison-results.ts');
-  const results = await readFile(folder.resultsFile, 'utf8');
-  context.print(await resultsTable(folder.summaryFile));
-  if (docs !== undefined) {
-    const summary = await readFile(folder.summaryFile, 'utf8');
-    await writeResultsDocument(docs, results, summary);
-  }
-  context.print(`Results: ${docs ?? folder.resultsFile}`);
-  context.print(`Report: ${folder.reportFile}`);
-  return exitCodes.ok;
 }
 
 /** What `--dry-run` prints: the arms, what a run of each would take, and all of them together. */

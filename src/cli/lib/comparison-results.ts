@@ -1,15 +1,39 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { differenceText, estimateText } from '../../comparison/seed-estimates.ts';
 import type { Summary } from '../../comparison/summary.ts';
+import { ComparisonFolder } from '../../runs/result-folders.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
+import { exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, ExitCode } from '../context.ts';
 import { plainTable } from './table.ts';
 
+/**
+ * Prints the results of a comparison that has ended.
+ * @param docs document that they are written to as well
+ */
+export async function showComparison(
+  id: string,
+  docs: string | undefined,
+  context: CliContext,
+): Promise<ExitCode> {
+  const folder = new ComparisonFolder(join(homeFolder(context.env), 'comparisons'), id);
+  const results = await folder.readText(folder.resultsFile);
+  const summary = await folder.readText(folder.summaryFile);
+  if (results === undefined || summary === undefined) {
+    context.print(`${id}: finished. Its files are with its workers, not in this home folder.`);
+    return exitCodes.ok;
+  }
+  context.print(resultsTable(JSON.parse(summary) as Summary));
+  if (docs !== undefined) await writeResultsDocument(docs, results, summary);
+  context.print(`Results: ${docs ?? folder.resultsFile}`);
+  context.print(`Report: ${folder.reportFile}`);
+  return exitCodes.ok;
+}
+
 /** The results of a comparison in a few columns; the results document and the report have the rest. */
-export async function resultsTable(summaryFile: string): Promise<string> {
-  const { arms, against, baseline, threshold, notes } = JSON.parse(
-    await readFile(summaryFile, 'utf8'),
-  ) as Summary;
+function resultsTable({ arms, against, baseline, threshold, notes }: Summary): string {
   const table = plainTable([
     'arm',
     'held-out, mean over the run',

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pairedEvaluations } from '../../evaluation/paired.ts';
 import type { Evaluated } from '../../evaluation/paired.ts';
@@ -99,7 +98,9 @@ export async function readResults(id: string, context: CliContext): Promise<Eval
 
 async function readEvaluation(id: string, context: CliContext): Promise<Evaluated> {
   const results = await readResults(id, context);
-  const text = await readFile(evaluationFolder(id, context).casesFile, 'utf8');
+  const folder = evaluationFolder(id, context);
+  const text = await folder.readText(folder.casesFile);
+  if (text === undefined) throw new CliError(`${folder.casesFile} is missing`, exitCodes.badInput);
   const lines = text.split('\n').filter((line) => line !== '');
   return { results, cases: lines.map((line) => JSON.parse(line) as CaseLine) };
 }
