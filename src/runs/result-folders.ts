@@ -1,4 +1,4 @@
-import { join, relative, resolve } from 'node:path';
+import { join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Comparison } from '../config/comparison.ts';
 import { evaluationSchema } from '../config/evaluation.ts';
@@ -9,6 +9,7 @@ import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from '../store/er
 import { appendJsonLine, problemOf, readJsonFile, readJsonLines } from '../store/json-files.ts';
 import { checkRunId } from '../store/phase-cache.ts';
 import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
+import { followNoLinksBelow } from '../store/real-place.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { RunEpoch } from '../types/nightly-inputs.ts';
 import type { NightRecord } from '../types/nightly-types.ts';
@@ -29,7 +30,7 @@ class ResultFolder {
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
-    this.path = join(resolve(root), checkRunId(id));
+    this.path = join(followNoLinksBelow(root), checkRunId(id));
   }
 
   /** The path of one of its files from the home folder, which holds a folder for each kind of results. */

@@ -12,6 +12,7 @@ import type { LedgerBody, LedgerLine } from '../store/ledger-chain.ts';
 import { Ledger } from '../store/ledger.ts';
 import { checkRunId, isRunId } from '../store/phase-cache.ts';
 import { openPlainFile, openToAppend, requirePlainFolder } from '../store/plain-files.ts';
+import { followNoLinksBelow } from '../store/real-place.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { eventSchema, forkSchema, metricsLineSchema, retunesSchema } from './file-schemas.ts';
 import type { MetricsLine, RunEvent } from './file-schemas.ts';
@@ -57,7 +58,7 @@ export class RunFolder {
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(runsRoot: string, id: string) {
     this.id = checkRunId(id);
-    this.path = join(resolve(runsRoot), id);
+    this.path = join(followNoLinksBelow(runsRoot), id);
     this.experimentFile = join(this.path, 'experiment.json');
     this.ledgerFile = join(this.path, 'ledger.jsonl');
     this.eventsFile = join(this.path, 'events.jsonl');

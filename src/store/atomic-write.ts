@@ -3,6 +3,7 @@ import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode, withDiskErrors } from './errors.ts';
+import { openInPlace } from './real-place.ts';
 
 /** A name that no reader looks at; an old file with such a name was left by a killed process. */
 export const temporaryName = (folder: string): string => join(folder, `.${randomUUID()}.tmp`);
@@ -52,12 +53,12 @@ export class StagedFile {
     this.#handle = handle;
   }
 
-  /** @throws StoreUnavailable */
+  /** @throws StoreUnavailable, InvalidArtifact if a link is in the place of the folder or above it */
   static async open(folder: string): Promise<StagedFile> {
     return withDiskErrors(folder, async () => {
       await makeFolder(folder);
       const path = temporaryName(folder);
-      return new StagedFile(path, await open(path, 'wx'));
+      return new StagedFile(path, await openInPlace(path, 'wx'));
     });
   }
 

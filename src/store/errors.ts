@@ -44,10 +44,8 @@ export class InvalidArtifact extends StoreError {
     hashes: { expected?: string; actual?: string; line?: number } = {},
     remedy = REMEDY,
   ) {
-    const detail =
-      hashes.expected === undefined
-        ? ''
-        : ` (expected ${hashes.expected}, found ${hashes.actual ?? 'nothing'})`;
+    const actual = hashes.actual === undefined ? '' : `, found ${hashes.actual}`;
+    const detail = hashes.expected === undefined ? '' : ` (expected ${hashes.expected}${actual})`;
     super(`Invalid artifact ${file}: ${problem}${detail}. ${remedy}`);
     this.file = file;
     this.problem = `${problem}${detail}`;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { sum } from '../numerics/arithmetic.ts';
@@ -9,6 +9,7 @@ import { sha256 } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
 import { openPlainFile, readPlainFile, requirePlainFolder } from './plain-files.ts';
+import { openInPlace } from './real-place.ts';
 import { isFolderRef } from './references.ts';
 import type { FileRef, Ref } from './references.ts';
 
@@ -56,7 +57,7 @@ async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): P
 
 function requireMatch(path: string, ref: FileRef, { sha256, bytes, lines }: FileFacts): void {
   if (sha256 !== ref.sha256 || bytes !== ref.bytes)
-    throw new InvalidArtifact(path, 'altered or torn', { expected: ref.sha256, actual: sha256 });
+    throw new InvalidArtifact(path, 'altered or torn', { expected: ref.sha256 });
   const count = ref.uri.endsWith('.jsonl') ? lines : 1;
   if (count !== ref.count)
     throw new InvalidArtifact(path, `the reference says ${ref.count} records, the file has ${count}`);
@@ -113,8 +114,7 @@ export async function copyFolder(
     const target = join(to, path);
     for (let folder = dirname(target); !folders.has(folder); folder = dirname(folder)) folders.add(folder);
     await mkdir(dirname(target), { recursive: true });
-    if (!linked || !(await linkFile(source, target)))
-      await writeFile(target, readChunks(source), { flag: 'wx' });
+    if (!linked || !(await linkFile(source, target))) await copyFile(source, target);
     await syncFile(target);
     const { sha256, bytes } = await fileFacts(target, onHashed);
     manifest.push({ path, sha256, bytes });
@@ -141,8 +141,7 @@ const manifestSchema = z.array(
 export async function readManifest(file: string, expected: string): Promise<Manifest> {
   const data = await undefinedIfMissing(readPlainFile(file));
   if (data === undefined) throw new InvalidArtifact(file, 'the manifest is missing', { expected });
-  if (sha256(data) !== expected)
-    throw new InvalidArtifact(file, 'the manifest was altered', { expected, actual: sha256(data) });
+  if (sha256(data) !== expected) throw new InvalidArtifact(file, 'the manifest was altered', { expected });
   const { data: manifest } = manifestSchema.safeParse(JSON.parse(data.toString('utf8')));
   if (manifest === undefined)
     throw new InvalidArtifact(file, 'it lists what is not a file of the folder', { expected });
@@ -150,7 +149,7 @@ export async function readManifest(file: string, expected: string): Promise<Mani
 }
 
 /**
- * Nothing outside of the folder is read, by whatever link: an error says the hash of what it found.
+ * Errors say the hash that is expected, not the one that was found: nobody learns that of a file elsewhere.
  * @throws InvalidArtifact naming the first file that is missing, altered or not in the manifest, or a link
  */
 export async function checkFolder(folder: string, manifest: Manifest, onHashed?: OnHashed): Promise<void> {
@@ -162,7 +161,7 @@ export async function checkFolder(folder: string, manifest: Manifest, onHashed?:
     const actual = await undefinedIfMissing(fileFacts(file, onHashed));
     if (actual === undefined) throw new InvalidArtifact(file, 'missing', { expected: sha256 });
     if (actual.bytes !== bytes || actual.sha256 !== sha256)
-      throw new InvalidArtifact(file, 'altered or torn', { expected: sha256, actual: actual.sha256 });
+      throw new InvalidArtifact(file, 'altered or torn', { expected: sha256 });
   }
   const listed = new Set(manifest.map(({ path }) => path));
   const extra = files.find((path) => !listed.has(path));
@@ -185,6 +184,11 @@ async function linkFile(source: string, target: string): Promise<boolean> {
       return false;
     throw error;
   }
+}
+
+async function copyFile(source: string, target: string): Promise<void> {
+  await using handle = await openInPlace(target, 'wx');
+  await handle.writeFile(readChunks(source));
 }
 
 async function syncFile(path: string): Promise<void> {

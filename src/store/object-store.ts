@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { lstat, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { sum } from '../numerics/arithmetic.ts';
 import {
   atomicRemove,
@@ -16,6 +16,7 @@ import type { OnDamage } from './errors.ts';
 import { checkObject, copyFolder, linesOf, readChecked, streamLines } from './object-integrity.ts';
 import type { OnHashed } from './object-integrity.ts';
 import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
+import { followNoLinksBelow } from './real-place.ts';
 import { fileRef, folderRef, isFolderRef, refsIn } from './references.ts';
 import type { FileRef, FolderRef, Ref } from './references.ts';
 
@@ -38,7 +39,7 @@ export class ObjectStore {
       onHashed = () => undefined,
     }: { onDamage?: OnDamage; onHashed?: OnHashed } = {},
   ) {
-    this.root = resolve(root);
+    this.root = followNoLinksBelow(root);
     this.#onDamage = onDamage;
     this.#onHashed = onHashed;
   }

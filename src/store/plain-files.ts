@@ -1,15 +1,14 @@
 /**
  * Files in folders that somebody else may write to: opened as what they are. A link, a pipe or a device in
- * the place of a file is damage, and is never followed.
+ * the place of a file is damage, and is never followed; nor is a link in the place of a folder above it.
  */
 import { constants } from 'node:fs';
-import { lstat, open } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { makeFolder } from './atomic-write.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
-
-const REMEDY = 'Remove it: whoever put it there can write to this folder.';
+import { LINK_REMEDY, openInPlace } from './real-place.ts';
 
 /** Files hold prompts, traces and names of servers: nobody else of the machine reads them. */
 const OWNER_ONLY = 0o600;
@@ -23,7 +22,7 @@ export async function openPlainFile(path: string, flags: number): Promise<FileHa
   let handle: FileHandle;
   try {
     // A pipe would wait for its other end without O_NONBLOCK.
-    handle = await open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, OWNER_ONLY);
+    handle = await openInPlace(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, OWNER_ONLY);
   } catch (error) {
     if (['ELOOP', 'ENXIO', 'EMLINK'].includes(errorCode(error) ?? '')) throw notAFile(path);
     throw error;
@@ -62,7 +61,7 @@ export async function requirePlainFolder(path: string): Promise<void> {
       path,
       'it is a link or a file, where a folder of this project belongs',
       {},
-      REMEDY,
+      LINK_REMEDY,
     );
 }
 
@@ -80,4 +79,4 @@ export async function makePlainFolder(root: string, folder: string): Promise<voi
 }
 
 const notAFile = (path: string): InvalidArtifact =>
-  new InvalidArtifact(path, 'it is a link, a pipe or a device, where a file belongs', {}, REMEDY);
+  new InvalidArtifact(path, 'it is a link, a pipe or a device, where a file belongs', {}, LINK_REMEDY);

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atomicRemove, syncFolder } from './atomic-write.ts';
 import { errorCode, Superseded, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { checkKey, zeroPad } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
 import { makePlainFolder, readPlainFile, requirePlainFolder } from './plain-files.ts';
+import { openInPlace } from './real-place.ts';
 
 /**
  * The right of one attempt to write in a work folder, until another attempt claims the next number. No
@@ -90,7 +91,9 @@ async function highestClaim(fence: string): Promise<number> {
 
 async function createExclusively(fence: string, number: number, token: string): Promise<boolean> {
   try {
-    await writeFile(join(fence, String(number)), token, { flag: 'wx', flush: true });
+    await using handle = await openInPlace(join(fence, String(number)), 'wx');
+    await handle.writeFile(token);
+    await handle.sync();
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
     if (errorCode(error) === 'ENOENT')

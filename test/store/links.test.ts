@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -20,8 +21,14 @@ import { loadRun } from '../../src/report/load-run.ts';
 import { branchNames } from '../../src/runs/cut-ledger.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../../src/runs/result-folders.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
+import { atomicRemove, atomicWrite } from '../../src/store/atomic-write.ts';
+import { undefinedIfMissing } from '../../src/store/errors.ts';
+import { Journal } from '../../src/store/journal.ts';
+import { appendJsonLine } from '../../src/store/json-files.ts';
+import { Ledger } from '../../src/store/ledger.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { manifestPath } from '../../src/store/object-paths.ts';
+import { readPlainFile } from '../../src/store/plain-files.ts';
 import { folderRef } from '../../src/store/references.ts';
 import type { Ref } from '../../src/store/references.ts';
 import { measure, scanObjects, scanWork, urisInWork } from '../../src/store/scan.ts';
@@ -131,6 +138,68 @@ describe('an object', () => {
     renameSync(store.root, join(home, 'disk'));
     symlinkSync(join(home, 'disk'), store.root);
     expect(await store.json(ref)).toEqual({ text: 'value' });
+  });
+});
+
+describe('a link that takes the place of a folder after that was looked at', () => {
+  it('leads to no file whose hash is said', async () => {
+    const source = join(home, 'source');
+    mkdirSync(join(source, 'deep'), { recursive: true });
+    // Large enough for a sign of progress, before the second file is read.
+    writeFileSync(join(source, 'a'), '');
+    truncateSync(join(source, 'a'), 65 << 20);
+    writeFileSync(join(source, 'deep', 'secret.txt'), 'x'.repeat(SECRET.length));
+    const ref = await store.putFolder(source);
+    const deep = join(store.path(ref), 'deep');
+    const swapping = new ObjectStore(store.root, { onHashed: () => replaceByLink(deep, outside()) });
+    const error: unknown = await swapping.check(ref).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({
+      file: join(deep, 'secret.txt'),
+      problem: 'a folder above it is a link',
+    });
+    rmSync(deep);
+    mkdirSync(deep);
+    writeFileSync(join(deep, 'secret.txt'), SECRET);
+    expect(await problemWith(ref)).toContain('altered or torn (expected ');
+    expect(await problemWith(ref)).not.toContain(hash(SECRET));
+  });
+
+  it.each<[string, (folder: string) => Promise<unknown>]>([
+    ['read', (folder) => readPlainFile(join(folder, 'secret.txt'))],
+    ['added to', (folder) => appendJsonLine(join(folder, 'secret.txt'), {})],
+    ['a journal', async (folder) => (await Journal.open(join(folder, 'secret.txt'))).close()],
+    ['a ledger', (folder) => new Ledger(join(folder, 'secret.txt'), 'anchor').read()],
+    ['replaced', (folder) => atomicWrite(join(folder, 'secret.txt'), 'replaced')],
+  ])('leads to no file that is %s', async (_, work) => {
+    const { path } = new RunFolder(join(home, 'runs'), 'some');
+    replaceByLink(path, outside());
+    await expect(work(path)).rejects.toThrow('a folder above it is a link');
+    expect(readFileSync(secret(), 'utf8')).toBe(SECRET);
+    // The operator may link the root of all runs.
+    rmSync(dirname(path), { recursive: true });
+    mkdirSync(join(home, 'disk', 'some'), { recursive: true });
+    symlinkSync(join(home, 'disk'), dirname(path));
+    await atomicWrite(join(path, 'secret.txt'), '');
+    await work(path);
+  });
+
+  it('is not seen in a file or a folder that is replaced or removed while it is opened', async () => {
+    const { path } = new RunFolder(join(home, 'runs'), 'some');
+    const file = join(path, 'file');
+    let done = false;
+    const replacing = (async () => {
+      for (let round = 0; round < 150; round += 1) {
+        await atomicWrite(file, 'text');
+        if (round % 10 === 9) await atomicRemove(path);
+      }
+      done = true;
+    })();
+    const texts = new Set<string | undefined>();
+    // Many at a time: files are then open for a while before it is looked at where they are.
+    const read = async () => texts.add((await undefinedIfMissing(readPlainFile(file)))?.toString('utf8'));
+    while (!done) await Promise.all(Array.from({ length: 20 }, read));
+    await replacing;
+    expect([...texts].sort()).toEqual(['text', undefined]);
   });
 });
 
