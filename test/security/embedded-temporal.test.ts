@@ -77,6 +77,15 @@ const startOverHttp = (port: number, host: string): Promise<number | undefined> 
     );
   });
 
+test('a stack that chose the same port at the same moment does not take it for its own server', async () => {
+  const theirs = mkdtempSync(join(tmpdir(), 'genenv-temporal-'));
+  const ports = { temporal: Number(server.address.split(':')[1]) };
+  const theirServer = new TemporalServer(temporalPath(), stackPaths(theirs), {}, { ports, hasUi: false });
+  expect(theirServer.address).toBe(server.address);
+  await expect(theirServer.answers()).rejects.toThrow(/not found/);
+  rmSync(theirs, { recursive: true });
+});
+
 test('the one host that its HTTP API answers has a new name at each start', async () => {
   const hostOf = async (): Promise<string> => {
     const launched = new TemporalServer(temporalPath(), stackPaths(home), {}, { ports: {}, hasUi: false });

@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { Connection } from '@temporalio/client';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
@@ -22,6 +23,16 @@ export const oneWritePartition = 'matching.numTaskqueueWritePartitions=1';
  * nothing here uses that API.
  */
 const closedHttpApi = (): string => `frontend.httpAllowedHosts=["${randomUUID()}.invalid"]`;
+
+/**
+ * An empty namespace that the server of this home alone has. The server of another home may have been started at the
+ * same moment on the same port: its answers are not those of this one.
+ */
+const ownNamespace = ({ home }: StackPaths): string =>
+  `stack-${createHash('sha256')
+    .update(JSON.stringify([hostname(), home]))
+    .digest('hex')
+    .slice(0, 16)}`;
 
 /**
  * Temporal's dev server on a SQLite file. Its UI, which answers any host that a web page has pointed at the
@@ -80,6 +91,7 @@ export class TemporalServer implements Service {
       '--port': String(this.#ports.temporal),
       '--db-filename': this.#paths.database,
       '--log-level': 'warn',
+      '--namespace': ownNamespace(this.#paths),
     };
     // WAL and NORMAL: a killed server loses nothing; a power cut may lose the last moments, which the ledger
     // restores.
@@ -102,7 +114,7 @@ export class TemporalServer implements Service {
   }
 
   async answers(): Promise<boolean> {
-    await this.#call((service) => service.describeNamespace({ namespace: NAMESPACE }));
+    await this.#call((service) => service.describeNamespace({ namespace: ownNamespace(this.#paths) }));
     return true;
   }
 
