@@ -1,9 +1,9 @@
 import type { Prices } from '../config/prices.ts';
+import { epochWorkflowId } from '../formats/epoch-id.ts';
 import { gpuHours, priceOf, sumUsage } from '../runs/costs.ts';
 import type { Usage } from '../runs/costs.ts';
 import { workflowSettings } from '../runs/settings-in-effect.ts';
 import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
-import { epochWorkflowId } from '../formats/epoch-id.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
 import { formatCount, formatNumber } from './document.ts';

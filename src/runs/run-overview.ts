@@ -65,6 +65,10 @@ export async function lastTurn(folder: RunFolder): Promise<RunEvent | undefined>
   );
 }
 
+/** The quota that ended a run, as the event of its end says it; undefined for any other end. */
+export const quotaReason = (turn: RunEvent | undefined): string | undefined =>
+  turn?.type === 'ended' && turn.outcome === 'token cap reached' ? turn.reason : undefined;
+
 /** The anchor of this experiment's ledger. */
 export const experimentHash = (experiment: Experiment): string => hashOf(experiment);
 

@@ -9,28 +9,30 @@ const MAX_NAME_LENGTH = 1_000;
 /** What is too large of a value that came as JSON; undefined if nothing is. */
 export function sizeProblem(root: unknown): string | undefined {
   let values = 0;
-  const pending = [{ value: root, depth: 0 }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { value, depth } = next;
-    if (typeof value !== 'object' || value === null) continue;
+  for (const { container, depth } of containersIn(root)) {
     if (depth === MAX_DEPTH) return `it is nested deeper than ${MAX_DEPTH} levels`;
-    const entries = Object.entries(value);
-    values += entries.length;
+    const names = Object.keys(container);
+    values += names.length;
     if (values > MAX_VALUES) return 'it has more than 100,000 values';
-    for (const [name, inner] of entries) {
-      if (name.length > MAX_NAME_LENGTH) return 'the name of a field has more than 1,000 characters';
-      pending.push({ value: inner, depth: depth + 1 });
-    }
+    if (names.some((name) => name.length > MAX_NAME_LENGTH))
+      return 'the name of a field has more than 1,000 characters';
   }
   return undefined;
 }
 
 /** Whether a value is nested so deeply that whoever walks it would run out of stack. */
 export function isTooDeep(root: unknown): boolean {
-  let level: unknown[] = [root];
-  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++)
-    level = level.flatMap((value): unknown[] =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
-    );
-  return level.length > 0;
+  for (const { depth } of containersIn(root)) if (depth === MAX_DEPTH) return true;
+  return false;
+}
+
+/** Its objects and arrays with their depths, each before what is in it; without recursion. */
+function* containersIn(root: unknown): Generator<{ container: object; depth: number }> {
+  const pending = [{ value: root, depth: 0 }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { value, depth } = next;
+    if (typeof value !== 'object' || value === null) continue;
+    yield { container: value, depth };
+    for (const inner of Object.values(value)) pending.push({ value: inner, depth: depth + 1 });
+  }
 }

@@ -3,11 +3,11 @@ import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { inputSchemas } from '../activities/input-schemas.ts';
+import { epochWorkflowId } from '../formats/epoch-id.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
 import type { RunEvent } from '../runs/file-schemas.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
-import { epochWorkflowId } from '../formats/epoch-id.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
 import { checkArguments, InvalidInput } from '../validation/checked-input.ts';
 import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
+import { refusalOf } from '../../test-support/refusals.ts';
 
 const topLevel =
   '$schema, name, seed, epochs, arm, world, environment, agent, difficulty, filter, pools, guards, history, evaluation, serving, trainer, durability, startFrom, maxTokens';
@@ -579,15 +579,7 @@ const files: [string, Record<string, unknown>, string][] = [
   ],
 ];
 
-function messageOf(raw: unknown): string {
-  try {
-    parseExperiment(raw);
-  } catch (error) {
-    expect(error).toBeInstanceOf(InvalidConfig);
-    return (error as Error).message;
-  }
-  return 'accepted';
-}
+const messageOf = (raw: unknown): string => refusalOf(parseExperiment, raw);
 
 describe('a bad experiment file is refused with', () => {
   it.each(inputs)('%s: what was expected', (_, raw, message) => {

@@ -5,19 +5,11 @@ import { replayCount } from '../../src/config/experiment.ts';
 import type { Experiment } from '../../src/config/experiment.ts';
 import { fieldTable } from '../../src/config/json-schema.ts';
 import { changedFields } from '../../src/config/retune.ts';
-import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { experimentFile, withFields } from '../../test-support/experiments.ts';
+import { refusalOf } from '../../test-support/refusals.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 
-const problemOf = (raw: unknown): string => {
-  try {
-    parseComparison(raw);
-  } catch (error) {
-    expect(error).toBeInstanceOf(InvalidConfig);
-    return (error as Error).message;
-  }
-  return 'accepted';
-};
+const problemOf = (raw: unknown): string => refusalOf(parseComparison, raw);
 const changed = (fields: Record<string, unknown>): string => problemOf(withFields(tinyComparison(), fields));
 
 test('every arm is the shared experiment with its changes, presets written out', () => {

@@ -10,6 +10,7 @@ import {
 } from '../../curriculum/generate-candidates.ts';
 import type { Candidate } from '../../curriculum/generate-candidates.ts';
 import { taskFeatures } from '../../curriculum/task-features.ts';
+import { epochId } from '../../formats/epoch-id.ts';
 import type { CompletionRequest } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import {
@@ -25,7 +26,6 @@ import type { Phase } from '../../runtime/run-once.ts';
 import type { ShardInput } from '../../types/activity-inputs.ts';
 import type { Sampling } from '../../types/activity-types.ts';
 import type { RunState } from '../../types/run-state.ts';
-import { epochId } from '../../formats/epoch-id.ts';
 import { taskId } from '../../types/ids.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';

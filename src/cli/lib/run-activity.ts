@@ -1,11 +1,12 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { RunFolder } from '../../runs/run-folder.ts';
-import { lastTurn } from '../../runs/run-overview.ts';
+import { lastTurn, quotaReason } from '../../runs/run-overview.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { queryProgress } from './query-progress.ts';
 
-const QUERY_MS = 3_000;
+/** How long Temporal may take to answer before a run is shown by its files alone. */
+export const QUERY_MS = 3_000;
 
 /** `out of quota`: a quota of its worker ended it; `interrupted`: epochs are left, and no workflow runs. */
 export type RunActivity =
@@ -37,8 +38,7 @@ export async function currentState(folder: RunFolder, client: Client | null): Pr
     return { state: activeState(workflow.progress), progress: workflow.progress };
   const last = turn?.type === 'ended' ? turn.outcome : turn?.type;
   if (last === 'stopped' || last === 'cancelled' || last === 'failed') return { state: last, progress: null };
-  if (last === 'token cap reached' && turn?.reason !== undefined)
-    return { state: 'out of quota', progress: null };
+  if (quotaReason(turn) !== undefined) return { state: 'out of quota', progress: null };
   // A run that was rewound since, or that another server runs, is as far as its files say.
   return { state: last === 'rewound' ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
 }

@@ -9,7 +9,7 @@ import type { RunRequest } from '../../temporal/requests.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { outageText } from '../../workflows/outage-text.ts';
 import { progressScreen } from './progress-display.ts';
-import { currentState } from './run-activity.ts';
+import { currentState, QUERY_MS } from './run-activity.ts';
 import type { CurrentState, RunActivity } from './run-activity.ts';
 import { plainTable } from './table.ts';
 import { rateText, timeText } from './text.ts';
@@ -87,7 +87,6 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
   }
 }
 
-const QUERY_MS = 3_000;
 const RECENT_REQUESTS = 5;
 
 /** Those that the run's files have, and those since, which Temporal's history has. */

@@ -9,6 +9,7 @@ import {
   experimentHash,
   lastRewindTime,
   lastTurn,
+  quotaReason,
   readRunOverview,
   runsFolder,
 } from '../../runs/run-overview.ts';
@@ -157,7 +158,7 @@ async function printOutcome(
     context.print('Its files are with its workers, not in this home folder.');
     return;
   }
-  const quota = result.outcome === 'token cap reached' ? (await lastTurn(folder))?.reason : undefined;
+  const quota = quotaReason(await lastTurn(folder));
   if (quota !== undefined) context.print(`A quota ended it: ${quota}.`);
   const { summaryTable, writeResults } = await import('./run-results.ts');
   context.print(await summaryTable(home, id));
