@@ -44,7 +44,7 @@ const askPolicy = async (client: ReturnType<typeof createPolicyClient>) =>
 const askAdapters = async (server: ReturnType<typeof createAdapterServer>) =>
   Promise.allSettled([server.load('a', '/a'), server.unload('a'), server.likeliest(null, [[1]])]);
 
-/** A server that answers everything, and notes the keys and paths of what it is settled. */
+/** A server that answers everything, and notes the key and the path of each request. */
 async function someServer(): Promise<{ origin: string; lines: string[] }> {
   const lines: string[] = [];
   const answer = JSON.stringify({
