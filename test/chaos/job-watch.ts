@@ -41,12 +41,11 @@ export class JobWatch {
     return undefined;
   }
 
-  /** Steps that were made again; they count once, since a job continues from its last checkpoint. */
-  get repeated(): number {
-    const jobs = Map.groupBy(this.#steps(), ({ job }) => job);
-    return [...jobs.values()].reduce(
-      (sum, steps) => sum + steps.length - new Set(steps.map(({ step }) => step)).size,
-      0,
+  /** Steps that were made again, each as `JOB: step 1 by 10, 11`: by which processes, in their order. */
+  get repeated(): string[] {
+    const steps = Map.groupBy(this.#steps(), ({ job, step }) => `${job}: step ${step}`);
+    return [...steps].flatMap(([step, made]) =>
+      made.slice(1).map(() => `${step} by ${made.map(({ pid }) => pid).join(', ')}`),
     );
   }
 

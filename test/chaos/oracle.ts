@@ -45,14 +45,15 @@ export async function judge(
 
   const redone: Work = {
     requests: stack.model.repeated,
-    steps: scene.jobs.repeated,
+    steps: scene.jobs.repeated.length,
     activities: computedAgain(scene),
   };
   const limit = { ...oneFault, ...allowed };
   for (const kind of ['requests', 'steps', 'activities'] as const)
     note(
       redone[kind] <= limit[kind],
-      `${redone[kind]} ${kind} were done again, at most ${limit[kind]} may be`,
+      `${redone[kind]} ${kind} were done again, at most ${limit[kind]} may be` +
+        (kind === 'steps' ? ` (${scene.jobs.repeated.join('; ')}; ${trainingAttempts(scene)})` : ''),
     );
   const duplicates = (await repeatedRecords(scene, ledger)) + scene.jobs.twoWriters;
   note(duplicates === 0, `${duplicates} duplicates`);
@@ -160,6 +161,15 @@ function computedAgain({ trail }: Scene): number {
   );
   return begun.length - new Set(begun.map(({ activity, epoch }) => `${activity} ${epoch}`)).size;
 }
+
+/** Which attempts of training activities there were, and what ended them. */
+const trainingAttempts = ({ trail }: Scene): string =>
+  trail
+    .filter(({ activity, what }) => activity.startsWith('train') && what !== 'end')
+    .map(
+      ({ activity, epoch, attempt, what, message }) => `${activity} ${epoch}#${attempt} ${message ?? what}`,
+    )
+    .join(', ');
 
 /** Epochs and records that are there twice. */
 async function repeatedRecords({ stack, id }: Scene, ledger: string): Promise<number> {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -17,6 +17,8 @@ import { queues } from '../../src/workflows/activity-proxies.ts';
 import { evaluationProgressQuery } from '../../src/workflows/messages.ts';
 import { opening } from '../../test-support/opening.ts';
 import { exampleExperiment } from '../../test-support/experiments.ts';
+import { replyToChat } from '../../test-support/fake-chat.ts';
+import type { ReceivedChat } from '../../test-support/fake-chat.ts';
 import { InstantStack } from '../../test-support/instant-stack.ts';
 import { until } from '../../test-support/processes.ts';
 
@@ -70,12 +72,17 @@ const files = (): string[] =>
     .filter((name) => statSync(join(stack.home, name)).isFile())
     .toSorted();
 
-/** A server of the attacker, and the headers of every request to it. */
+const searchCall = `<tool_call>\n${JSON.stringify({ name: 'search', parameters: { query: 'a' } })}\n</tool_call>`;
+
+/** A server of the attacker, which answers as a model that searches does, and the headers of every request to it. */
 async function listener(): Promise<{ url: string; requests: IncomingHttpHeaders[] }> {
   const requests: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     requests.push(request.headers);
-    response.end('{}');
+    void json(request).then((body) => {
+      const reply = replyToChat(body as ReceivedChat, () => searchCall);
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(reply.body));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -106,7 +113,6 @@ describe('a variable of the worker', () => {
         60_000,
         'the evaluation waits or ends',
       );
-      await sleep(500);
       await handle.terminate().catch(() => undefined);
       const received = requests.map((headers) => JSON.stringify(headers)).join();
       expect(received).not.toContain(SECRET);
