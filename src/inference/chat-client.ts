@@ -1,5 +1,4 @@
 /** Clients by OpenAI's chat completions: of any model, and of policies that are never trained. */
-import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { z } from 'zod';
 import { mapConcurrent } from '../async/map-concurrent.ts';
@@ -7,11 +6,12 @@ import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messag
 import { deriveSeed } from '../numerics/random.ts';
 import { boundAnswer, checkTextLength, maxChatAnswerBytes } from './answer-limits.ts';
 import { responseFormat, toModelError } from './completions-client.ts';
+import { createOpenAiClient } from './openai-client.ts';
 import { secondsText } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
 import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
-import { serverFetch } from './server-urls.ts';
+import type { ServerAddress } from './server-urls.ts';
 
 /** A question to a model whose token ids are not needed. */
 export interface ChatRequest extends Question {
@@ -46,22 +46,8 @@ const answerSchema = z.object({
 });
 
 /** The client of any server with OpenAI's chat completions. It never retries by itself: the activity does. */
-export function createChatClient({
-  baseUrl,
-  apiKey,
-  timeoutMs,
-}: {
-  baseUrl: string;
-  apiKey: string | undefined;
-  timeoutMs: number;
-}): ChatClient {
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    apiKey: apiKey ?? 'none',
-    maxRetries: 0,
-    timeout: timeoutMs,
-    fetch: serverFetch(baseUrl, timeoutMs),
-  });
+export function createChatClient(server: ServerAddress): ChatClient {
+  const client = createOpenAiClient(server);
   return {
     async answer({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) {
       try {
@@ -98,7 +84,7 @@ export function createChatClient({
         };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw toModelError(error, { baseUrl, timeoutMs }, model);
+        throw toModelError(error, server, model);
       }
     },
   };

@@ -1,11 +1,12 @@
 /** A policy client by OpenAI's completions, as vLLM and the embedded policy server extend them. */
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { z } from 'zod';
 import { AnswerTooLarge } from '../async/bounded-fetch.ts';
 import { boundAnswer, maxAnswerBytes, maxTokensBytes } from './answer-limits.ts';
 import { parseAnswer } from './completion-answers.ts';
 import { modelCardsSchema } from './model-cards.ts';
+import { createOpenAiClient } from './openai-client.ts';
 import { connectionProblem, secondsText, shortReason } from './outage-reason.ts';
 import {
   DamagedModel,
@@ -18,8 +19,8 @@ import {
 } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import { completeSeparately, completeTogether } from './prompt-requests.ts';
-import type { ServerAddress } from './server-calls.ts';
-import { serverFetch, serverRoot } from './server-urls.ts';
+import { serverRoot } from './server-urls.ts';
+import type { ServerAddress } from './server-urls.ts';
 
 const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
 
@@ -77,13 +78,7 @@ export function createServerClient(
   { baseUrl, apiKey, timeoutMs, canBatchPrompts = false }: Omit<ModelServerOptions, 'returnsTokenIds'>,
   send: (calls: ServerCalls, request: CompletionRequest, signal: AbortSignal) => Promise<Completion[]>,
 ): PolicyClient {
-  const client = new OpenAI({
-    baseURL: baseUrl,
-    apiKey: apiKey ?? 'none',
-    maxRetries: 0,
-    timeout: timeoutMs,
-    fetch: serverFetch(baseUrl, timeoutMs),
-  });
+  const client = createOpenAiClient({ baseUrl, apiKey, timeoutMs });
   const calls: ServerCalls = {
     client,
     tokenize: async (model, prompt, isPrompt, signal) => {

@@ -1,7 +1,7 @@
 /** Which servers an experiment's adapters are published to. */
 import type { ServingSettings } from '../config/serving.ts';
 import type { AdapterServer } from './adapter-server.ts';
-import type { ServerAddress } from './server-calls.ts';
+import type { ServerAddress } from './server-urls.ts';
 import { createSglangAdapters } from './sglang-adapters.ts';
 import { createVllmAdapters } from './vllm-adapters.ts';
 

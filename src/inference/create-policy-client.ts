@@ -3,7 +3,7 @@ import type { ServingSettings } from '../config/serving.ts';
 import { createChatClient, createChatPolicyClient } from './chat-client.ts';
 import { createCompletionsClient } from './completions-client.ts';
 import type { PolicyClient } from './policy-client.ts';
-import type { ServerAddress } from './server-calls.ts';
+import type { ServerAddress } from './server-urls.ts';
 import { createSglangClient } from './sglang-client.ts';
 
 /** The client of an experiment's policies, by the endpoint that its settings name. */

@@ -4,13 +4,7 @@ import { AnswerTooLarge } from '../async/bounded-fetch.ts';
 import { connectionProblem, shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import { serverFetch } from './server-urls.ts';
-
-export interface ServerAddress {
-  baseUrl: string;
-  apiKey: string | undefined;
-  /** Limit of each call. */
-  timeoutMs: number;
-}
+import type { ServerAddress } from './server-urls.ts';
 
 /** @throws InvalidAnswer */
 export function parseBody<Schema extends z.ZodType>(
@@ -35,16 +29,13 @@ export type Call = (path: string, body: object | undefined) => Promise<{ status:
 const AWAY = [408, 409, 425, 429, 502, 503, 504];
 
 /** Calls a server by paths below its address; without a body by GET. @throws ModelUnavailable, InvalidAnswer */
-export function createCaller({ baseUrl, apiKey, timeoutMs }: ServerAddress): Call {
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  };
-  const fetch = serverFetch(baseUrl, timeoutMs);
+export function createCaller(server: ServerAddress): Call {
+  const { baseUrl } = server;
+  const fetch = serverFetch(server);
   const receive: Call = async (path, body) => {
     try {
       const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
-        headers,
+        headers: { 'content-type': 'application/json' },
         ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       });
       return { status: response.status, text: await response.text() };

@@ -5,7 +5,7 @@ import type { AdapterServer } from './adapter-server.ts';
 import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
 import { createCaller, failureOf, parseBody } from './server-calls.ts';
-import type { ServerAddress } from './server-calls.ts';
+import type { ServerAddress } from './server-urls.ts';
 import { serverRoot } from './server-urls.ts';
 import { plainSampling, sglangLogprob } from './sglang-client.ts';
 

@@ -11,7 +11,7 @@ import type { ChatClient } from './chat-client.ts';
 import { createServerClient } from './completions-client.ts';
 import { InvalidAnswer, ModelUnavailable } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
-import type { ServerAddress } from './server-calls.ts';
+import type { ServerAddress } from './server-urls.ts';
 import { serverRoot } from './server-urls.ts';
 
 /** [log-probability, token id, text or null] */

@@ -6,7 +6,7 @@ import { askBaseModel } from './model-cards.ts';
 import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
 import { createCaller, failureOf, parseBody } from './server-calls.ts';
-import type { ServerAddress } from './server-calls.ts';
+import type { ServerAddress } from './server-urls.ts';
 
 /** Tokens that are asked for at each place: more than a canary has, and less than `--max-logprobs` allows. */
 const LIKELIEST = 10;

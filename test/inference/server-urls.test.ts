@@ -1,12 +1,13 @@
 import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkSglang } from '../../src/cli/lib/sglang-checks.ts';
 import { checkVllm } from '../../src/cli/lib/vllm-checks.ts';
 import { createChatClient } from '../../src/inference/chat-client.ts';
 import { createAdapterServer } from '../../src/inference/create-adapter-server.ts';
 import { createPolicyClient } from '../../src/inference/create-policy-client.ts';
-import type { ServerAddress } from '../../src/inference/server-calls.ts';
+import type { ServerAddress } from '../../src/inference/server-urls.ts';
 import { serverFetch, serverRoot } from '../../src/inference/server-urls.ts';
 import { createSglangChatClient } from '../../src/inference/sglang-client.ts';
 import { someRequest } from './some-request.ts';
@@ -44,9 +45,10 @@ const askPolicy = async (client: ReturnType<typeof createPolicyClient>) =>
 const askAdapters = async (server: ReturnType<typeof createAdapterServer>) =>
   Promise.allSettled([server.load('a', '/a'), server.unload('a'), server.likeliest(null, [[1]])]);
 
-/** A server that answers everything, and notes the key and the path of each request. */
-async function someServer(): Promise<{ origin: string; lines: string[] }> {
+/** A server that answers everything, and notes the key and the path of each request, and its headers. */
+async function someServer(): Promise<{ origin: string; lines: string[]; headers: IncomingHttpHeaders[] }> {
   const lines: string[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   const answer = JSON.stringify({
     data: [{ id: 'm' }],
     tokens: [1],
@@ -56,11 +58,12 @@ async function someServer(): Promise<{ origin: string; lines: string[] }> {
   });
   const server = createServer((request, response) => {
     lines.push(`${request.headers.authorization} ${request.url}`);
+    headers.push(request.headers);
     request.resume().on('end', () => response.setHeader('content-type', 'application/json').end(answer));
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   onTestFinished(() => void server.close());
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, lines };
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, lines, headers };
 }
 
 describe.each(Object.entries(requests))('requests of %s', (_, ask) => {
@@ -76,6 +79,31 @@ describe.each(Object.entries(requests))('requests of %s', (_, ask) => {
     await ask({ baseUrl: `${origin}${path}`, apiKey: 'the-key', timeoutMs: 5_000 }).catch(() => undefined);
     expect(lines).not.toEqual([]);
     for (const request of lines) expect(request.startsWith(`Bearer the-key ${below}`), request).toBe(true);
+  });
+});
+
+describe('the environment of the worker', () => {
+  const variables = {
+    OPENAI_API_KEY: 'sk-canary',
+    OPENAI_ADMIN_KEY: 'sk-canary',
+    OPENAI_ORG_ID: 'org-canary',
+    OPENAI_PROJECT_ID: 'proj-canary',
+    OPENAI_WEBHOOK_SECRET: 'whsec-canary',
+    OPENAI_CUSTOM_HEADERS: 'Authorization: Bearer gateway-canary\nX-Api-Key: header-canary',
+    OPENAI_BASE_URL: 'http://127.0.0.1:9/canary',
+    OPENAI_LOG: 'debug',
+  };
+  it.each(Object.entries(requests))('is in no header of requests of %s', async (_, ask) => {
+    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { origin, headers } = await someServer();
+    for (const apiKey of ['the-key', undefined])
+      await ask({ baseUrl: `${origin}/v1`, apiKey, timeoutMs: 5_000 }).catch(() => undefined);
+    expect(headers).not.toEqual([]);
+    expect(JSON.stringify(headers)).not.toContain('canary');
+    const keys = new Set(headers.map(({ authorization }) => authorization));
+    expect(keys).toEqual(new Set(['Bearer the-key', undefined]));
+    expect(new Set(headers.flatMap((sent) => Object.keys(sent)))).not.toContain('x-stainless-os');
   });
 });
 
@@ -121,7 +149,7 @@ describe('the root of a server', () => {
 
   it('is not left by a request', async () => {
     const { origin, lines } = await someServer();
-    const fetch = serverFetch(`${origin}/team-a/v1`, 5_000);
+    const fetch = serverFetch({ baseUrl: `${origin}/team-a/v1`, apiKey: undefined, timeoutMs: 5_000 });
     const urls = ['/team-b/v1', '/team-a2', '/', '/team-a/../team-b'].map((path) => `${origin}${path}`);
     for (const url of [...urls, 'http://127.0.0.1:9/team-a/v1'])
       await expect(fetch(url)).rejects.toThrow(`a request to ${new URL(url).href}, which is not below`);

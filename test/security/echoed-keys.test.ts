@@ -8,7 +8,7 @@ import { search } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
 import { plainText } from '../../src/formats/plain-text.ts';
 import { createChatClient } from '../../src/inference/chat-client.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
-import type { ServerAddress } from '../../src/inference/server-calls.ts';
+import type { ServerAddress } from '../../src/inference/server-urls.ts';
 import { createSglangAdapters } from '../../src/inference/sglang-adapters.ts';
 import { createSglangClient } from '../../src/inference/sglang-client.ts';
 import { createVllmAdapters } from '../../src/inference/vllm-adapters.ts';

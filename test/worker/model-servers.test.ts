@@ -78,7 +78,7 @@ test('the servers of the worker get their own tokens, and no other server does',
   expect(seen).toEqual([
     'Bearer token-of-GENENV_POLICY_TOKEN',
     'Bearer token-of-GENENV_VLLM_TOKEN',
-    'Bearer none',
+    undefined,
   ]);
 });
 
