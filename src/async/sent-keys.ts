@@ -19,19 +19,26 @@ export function rememberKeys(headers: Headers): void {
   }
 }
 
-/** A text with `(key)` for every key that was sent, also where JSON has escaped it or the text was cut in it. */
-export const withoutSentKeys = (text: string): string =>
-  [...sentKeys].sort((a, b) => b.length - a.length).reduce(withoutKey, text);
+/**
+ * What may follow in a key of which a text repeats the start: keys of one issuer begin alike, and a key that was
+ * replaced may still be repeated.
+ */
+const restOfKey = /(?:[\w+/=~-]|\\\/|\.(?=[\w+/=~-]))*/y;
 
-function withoutKey(text: string, key: string): string {
-  const first = key.charAt(0);
+/** A text with `(key)` for every key that was sent, also where JSON has escaped it or the text was cut in it. */
+export function withoutSentKeys(text: string): string {
+  const keys = [...sentKeys];
+  const firsts = new Set(keys.map((key) => key.charAt(0)));
   let left = '';
   let end = 0;
-  for (let at = text.indexOf(first); at !== -1; at = text.indexOf(first, Math.max(end, at + 1))) {
-    const length = matchLength(text, at, key);
+  for (let at = 0; at < text.length; at += 1) {
+    if (!firsts.has(text.charAt(at))) continue;
+    const length = Math.max(...keys.map((key) => matchLength(text, at, key)));
     if (length === 0) continue;
     left += `${text.slice(end, at)}(key)`;
-    end = at + length;
+    restOfKey.lastIndex = at + length;
+    end = at + length + restOfKey.exec(text)![0].length;
+    at = end - 1;
   }
   return left + text.slice(end);
 }

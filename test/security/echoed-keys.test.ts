@@ -113,6 +113,7 @@ describe('a text for people', () => {
     ['a text that was cut in a key', 'got zq-secret...', 'got (key)...'],
     ['what keys begin with', 'zq-secre is no key', '(key) is no key'],
     ['less of it', 'zq-secr is no key', 'zq-secr is no key'],
+    ['keys that begin alike', 'got zq-secret/one.AA, zq-secret/two\\/BB.', 'got (key), (key).'],
     ['a word that stands for no key', 'none of them', 'none of them'],
   ])('has no keys: %s', (_, text, expected) => {
     expect(withoutSentKeys(text)).toBe(expected);
