@@ -5,6 +5,8 @@ import { rememberKeys } from './sent-keys.ts';
 const MAX_PLAIN_ANSWER_BYTES = 16_000_000;
 /** What is read of an answer that is an error: enough for every message. */
 const MAX_ERROR_BYTES = 64_000;
+const MAX_STATUS = 599;
+const BAD_GATEWAY = 502;
 
 /** The answer is larger than anything that was asked for. Retried, as other answers that do not fit. */
 export class AnswerTooLarge extends Error {
@@ -24,9 +26,11 @@ export async function boundedFetch(
 ): Promise<Response> {
   rememberKeys(new Headers(init.headers));
   const response = await fetch(url, { ...init, redirect: 'error' });
-  const { body, status, statusText, headers, ok } = response;
+  const { body, headers, ok } = response;
   if (body === null) return response;
-  const kept = { status, statusText, headers };
+  // The reason phrase is left out, and a status that no Response can have is that of a broken gateway: a server may
+  // answer with any.
+  const kept = { status: response.status > MAX_STATUS ? BAD_GATEWAY : response.status, headers };
   if (ok) return new Answer(body.pipeThrough(limited(maxBytes)), kept);
   return new Answer(await new Response(body.pipeThrough(cut(MAX_ERROR_BYTES))).text(), kept);
 }

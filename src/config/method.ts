@@ -5,6 +5,7 @@ import {
   nonNegativeNumber,
   positiveCount,
   positiveNumber,
+  requestTimeLimit,
   timeLimit,
 } from '../validation/limited-fields.ts';
 import { apiKeyEnv, httpUrl, searchUrl } from './server-address.ts';
@@ -55,7 +56,7 @@ export const evaluationOptions = {
     .describe('Cases that are attempted side by side: the unit of batching, storage and retry.'),
   casesPerShard: z.int().min(1).max(10_000).default(128).describe('Cases of an activity.'),
   concurrency: z.int().min(1).max(64).default(4).describe('Activities under way at a time.'),
-  requestTimeoutSeconds: timeLimit
+  requestTimeoutSeconds: requestTimeLimit
     .default(120)
     .describe(
       'Longest that one request may take; for the agent of a run, at least what the run’s requests may.',
@@ -305,7 +306,7 @@ export const durabilitySchema = z
       .max(1024)
       .default(32)
       .describe('Prompts in one request: the unit of batching, storage and retry.'),
-    requestTimeoutSeconds: timeLimit.default(50).describe('Longest that one request may take.'),
+    requestTimeoutSeconds: requestTimeLimit.default(50).describe('Longest that one request may take.'),
     heartbeatSeconds: heartbeatTimeout
       .default(60)
       .describe(

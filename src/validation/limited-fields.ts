@@ -13,6 +13,8 @@ export const nonNegativeNumber = z.number().min(0).max(maxNumber);
 
 /** In seconds. */
 export const timeLimit = z.number().positive().max(yearInSeconds);
+/** In seconds, of one request: timers of Node end at once if they are to wait for more than 2,147,483 s. */
+export const requestTimeLimit = z.number().positive().max(2_000_000);
 /** In seconds, and at least one: activities heartbeat no more often. */
 export const heartbeatTimeout = z.number().min(1).max(yearInSeconds);
 

@@ -8,9 +8,12 @@ let server: Server;
 let origin: string;
 const paths: (string | undefined)[] = [];
 beforeAll(async () => {
-  server = createServer(({ url }, response) => {
+  server = createServer(({ url, headers }, response) => {
     paths.push(url);
-    response.end('["a hit"]');
+    const key = headers['x-api-key'];
+    response.end(
+      key === undefined ? '["a hit"]' : JSON.stringify([`of ${String(key)}`, { title: key, text: key }]),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -36,6 +39,14 @@ test.each(['../../admin', 'a/../../admin', '..\\admin', '..;/admin', 'a/..'])(
     expect(await find('/api/search?q={query}', query)).toHaveLength(1);
   },
 );
+
+test('a key that the endpoint repeats is in no hit, which a model reads', async () => {
+  const { signal } = new AbortController();
+  expect(await search({ url: `${origin}/search`, key: 'the-search-key' }, 'a', signal)).toEqual([
+    { title: '', text: 'of (key)' },
+    { title: '(key)', text: '(key)' },
+  ]);
+});
 
 test('a query of dots finds nothing in a path, and what there is after it', async () => {
   expect(await find('/api/search/{query}', '..')).toEqual([]);

@@ -51,6 +51,22 @@ const inflated = (body: object) => (_: IncomingMessage, response: ServerResponse
 };
 const options = () => ({ baseUrl, apiKey: undefined, timeoutMs: 60_000 });
 
+it.each([[600], [799], [999]])('a status of %i is that of a broken gateway', async (status) => {
+  answer = (_, response) => {
+    response.statusMessage = 'key\xe9';
+    response.writeHead(status).end('odd');
+  };
+  for (const ask of [
+    () => createCompletionsClient(options()).complete(request, never),
+    () => createChatClient(options()).answer({ ...request, messages: [] }, never),
+    () => createCaller(options())('/load', {}),
+  ])
+    await expect(ask()).rejects.toMatchObject({
+      name: 'ModelUnavailable',
+      reason: expect.stringMatching(/^(answered )?502/) as string,
+    });
+});
+
 describe('an answer larger than anything that was asked for', () => {
   const large = 'x'.repeat(20_000_000);
 

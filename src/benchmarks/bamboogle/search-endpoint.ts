@@ -1,4 +1,5 @@
 import { boundedFetch } from '../../async/bounded-fetch.ts';
+import { withoutSentKeys } from '../../async/sent-keys.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 
 /**
@@ -69,7 +70,8 @@ const leavesItsPlace = (url: string, query: string): boolean =>
 
 /**
  * Results in an answer of any usual form: a list, or one under `organic` (serper.dev), `results`, `items`,
- * `data` or `documents`; each a text or an object that holds one.
+ * `data` or `documents`; each a text or an object that holds one. A key that was sent is taken out: models read
+ * them.
  */
 export function searchHits(body: unknown): SearchHit[] {
   const box = fieldsOf(fieldsOf(body).answerBox);
@@ -87,7 +89,9 @@ export function searchHits(body: unknown): SearchHit[] {
       text: textOf(fields, ['answer', 'snippet', 'text', 'content', 'contents', 'description', 'body']),
     };
   });
-  return all.filter(({ title, text }) => title !== '' || text !== '');
+  return all
+    .map(({ title, text }) => ({ title: withoutSentKeys(title), text: withoutSentKeys(text) }))
+    .filter(({ title, text }) => title !== '' || text !== '');
 }
 
 /** Results as ToolRL shows them: numbered, a title and a snippet each. */
