@@ -8,6 +8,7 @@ import { writeReport } from '../../src/report/write-report.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import { withFields } from '../../test-support/experiments.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
+import { OtlpReceiver } from '../../test-support/otlp-receiver.ts';
 import { formsOf } from '../../test-support/planted-texts.ts';
 import { freePort } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
@@ -22,6 +23,9 @@ const secrets = {
   ofEndpointFile: 'sk-planted-file-4712',
   ofPolicyServer: 'planted-policy-token-4713',
   ofNobody: 'planted-cloud-secret-4714',
+  ofCollector: 'planted-collector-key-4716',
+  ofCodecServer: 'planted-codec-token-4717',
+  ofOpenAi: 'planted-openai-header-4718',
 };
 const shown = 'planted-and-shown-4715';
 
@@ -29,6 +33,7 @@ let stack: LiveStack;
 /** Refuses every request, and repeats its headers. */
 let echo: Server;
 let metricsPort: number;
+let collector: OtlpReceiver;
 
 beforeAll(async () => {
   echo = createServer((request, response) => {
@@ -37,11 +42,16 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(echo.address() as AddressInfo).port}/v1`;
   metricsPort = await freePort();
+  collector = await OtlpReceiver.start();
   stack = await LiveStack.start({
     GENENV_POLICY_TOKEN: secrets.ofPolicyServer,
     GENENV_METRICS_PORT: String(metricsPort),
     PLANTED_API_KEY: secrets.ofEndpoint,
     AWS_SECRET_ACCESS_KEY: secrets.ofNobody,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${secrets.ofCollector}`,
+    GENENV_CODEC_TOKEN: secrets.ofCodecServer,
+    OPENAI_CUSTOM_HEADERS: `X-Planted: ${secrets.ofOpenAi}`,
     GENENV_ENDPOINTS: JSON.stringify({
       addresses: ['http://127.0.0.1:*'],
       endpoints: {
@@ -57,6 +67,7 @@ beforeAll(async () => {
 afterAll(async () => {
   echo.close();
   await stack[Symbol.asyncDispose]();
+  await collector[Symbol.asyncDispose]();
 }, 60_000);
 
 test('no secret is in what a run and an evaluation leave, or in the command line of a process', async () => {
@@ -84,6 +95,7 @@ test('no secret is in what a run and an evaluation leave, or in the command line
   left.set('the metrics', await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text());
   left.set('the command lines', commandLines.stop());
   await worker.stop();
+  left.set('the spans', JSON.stringify(collector.spans));
   const environment = Object.fromEntries(
     Object.entries(stack.environment).map(([name, value]) => [name, value ?? '']),
   );
@@ -104,6 +116,7 @@ test('no secret is in what a run and an evaluation leave, or in the command line
   expect(holds(shown)).toEqual(expect.arrayContaining(['the database of Temporal', report]));
   expect(holds('planted')).toEqual(expect.arrayContaining(['genenv status', 'genenv verify']));
   expect(left.get('the metrics')).toContain('genenv_');
+  expect(holds('planted')).toEqual(expect.arrayContaining(['the spans', join(stack.home, 'worker.log')]));
   expect(holds('authorization')).toEqual(expect.arrayContaining(['the error of the evaluation by variable']));
   for (const secret of Object.values(secrets)) expect(holds(secret), secret).toEqual([]);
 }, 600_000);

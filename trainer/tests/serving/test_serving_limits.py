@@ -26,7 +26,7 @@ from genenv_trainer.serving.loaded_model import LoadedModel, Placement
 from genenv_trainer.serving.protocol import HEADER_SECONDS
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import SamplingParams, Unwanted, sample
-from genenv_trainer.serving.server import create_app
+from genenv_trainer.serving.server import MAX_CONNECTIONS, create_app
 from genenv_trainer.serving.tokenization import DetokenizeRequest
 
 COMPLETION = {"model": AGENT, "prompt": "a", "max_tokens": 2}
@@ -183,6 +183,19 @@ def half_sent(server) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port))
     connection.settimeout(HEADER_SECONDS * 3)
     return connection
+
+
+def test_a_connection_too_many_is_refused_at_once(server, lone):
+    # Each sends a part of its headers, which the server waits for.
+    waiting = [half_sent(server) for _ in range(MAX_CONNECTIONS)]
+    for connection in waiting:
+        connection.sendall(b"GET /health HTTP/1.1\r\n")
+    with httpx.Client(base_url=lone.base_url) as client:
+        assert client.get("/health").status_code == 503
+    for connection in waiting:
+        connection.close()
+    while lone.get("/health").status_code == 503:
+        time.sleep(0.05)
 
 
 def test_half_sent_headers_are_closed(server, lone):
