@@ -1,6 +1,8 @@
 // @ts-check
 import { spawn } from 'node:child_process';
 
+const MAX_SHOWN = 20_000;
+
 /** A command that failed, with the end of what it printed. */
 export class CommandFailed extends Error {
   /**
@@ -14,7 +16,7 @@ export class CommandFailed extends Error {
 }
 
 /**
- * Runs a command quietly and gives what it printed.
+ * Runs a command quietly and gives its standard output; a failure has the end of standard error too.
  * @param {string} command
  * @param {string[]} args
  * @param {{ env?: Record<string, string | undefined>, cwd?: string, timeoutSeconds?: number }} [options]
@@ -28,22 +30,24 @@ export function run(command, args, { env, cwd, timeoutSeconds } = {}) {
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(timeoutSeconds === undefined ? {} : { timeout: timeoutSeconds * 1000, killSignal: 'SIGKILL' }),
     });
-    let output = '';
-    const keep = (/** @type {Buffer} */ chunk) => (output = (output + chunk.toString()).slice(-20_000));
+    let printed = '';
+    let answer = '';
+    const keep = (/** @type {Buffer} */ chunk) => (printed = (printed + chunk.toString()).slice(-MAX_SHOWN));
     child.stdout.on('data', keep);
+    child.stdout.on('data', (/** @type {Buffer} */ chunk) => (answer += chunk.toString()));
     child.stderr.on('data', keep);
     const shown = [command, ...args].join(' ');
     child.on('error', (error) =>
       reject(new CommandFailed(shown, `could not be started (${error.message})`, '')),
     );
     child.on('close', (code, signal) => {
-      if (code === 0) resolve(output);
+      if (code === 0) resolve(answer);
       else
         reject(
           new CommandFailed(
             shown,
             signal ? `was ended by ${signal}` : `ended with exit code ${code}`,
-            telling(output, 12),
+            telling(printed, 12),
           ),
         );
     });

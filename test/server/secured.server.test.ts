@@ -38,13 +38,23 @@ const cancel = (environment: Environment) =>
   genenv(['cancel', 'my-run'], { GENENV_HOME: join(folder, 'home'), ...environment });
 
 /** A worker of the project's own, beside others of this test. */
-function startWorker(name: string, environment: Environment): TestProcess {
+function startWorker(name: string, environment: Environment, queues = ['--queues', 'cpu']): TestProcess {
   const home = join(folder, name);
-  return new TestProcess(process.execPath, [join(repository, 'src/worker.ts'), '--queues', 'cpu'], {
+  return new TestProcess(process.execPath, [join(repository, 'src/worker.ts'), ...queues], {
     env: { ...process.env, GENENV_HOME: home, ...environment },
     cwd: repository,
     log: join(folder, `${name}.log`),
   });
+}
+
+/** Has a worker and a command do an evaluation from its start to its results, which takes no model. */
+async function evaluateAnswerKey(name: string, environment: Environment): Promise<void> {
+  await using worker = startWorker(name, environment, []);
+  await worker.says('worker ready', 3 * minutes);
+  const command = ['evaluate', '--policy', 'gold', '--suite', 'bamboogle_closedbook', '--limit', '2'];
+  const { code, out, err } = await genenv(command, { GENENV_HOME: join(folder, name), ...environment });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(/bamboogle_em_closedbook_first2 +100\.00/);
 }
 
 /** Waits until the server serves whoever may use it, and makes the namespace. */
@@ -151,6 +161,10 @@ client_key_path = "${good.TEMPORAL_TLS_CLIENT_KEY_PATH!}"
     },
   );
 
+  test('carries an evaluation to its end', { timeout: 5 * minutes }, () =>
+    evaluateAnswerKey('evaluates-by-certificate', good),
+  );
+
   test.each(cases)('%s: the command says what to do', { timeout: 3 * minutes }, async (_, change, text) => {
     const { code, err } = await cancel(await change());
     expect(err).toMatch(text);
@@ -226,6 +240,13 @@ describe('a server that wants keys', () => {
       await worker.says('the API key for Temporal was replaced', minutes);
       expect(worker.output).not.toContain(key);
     },
+  );
+
+  test('carries an evaluation to its end', { timeout: 5 * minutes }, () =>
+    evaluateAnswerKey('evaluates-by-key', {
+      ...reach,
+      TEMPORAL_API_KEY: server.tokens.issue(['default:admin']),
+    }),
   );
 
   const refused =

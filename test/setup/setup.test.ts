@@ -23,6 +23,7 @@ import {
 } from '../../infra/setup/locations.mjs';
 import { linkNode, nodePackagesReady } from '../../infra/setup/node-packages.mjs';
 import { withoutTorch } from '../../infra/setup/python-environment.mjs';
+import { run } from '../../infra/setup/run-command.mjs';
 import { runSteps } from '../../infra/setup/steps.mjs';
 import type { Step } from '../../infra/setup/steps.mjs';
 import { downloadTemporal, temporalHashes } from '../../infra/setup/temporal-executable.mjs';
@@ -41,6 +42,13 @@ const executable = (name: string, script: string): string => {
   writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return path;
 };
+
+test('what a command says on standard error is in its failure, not in its answer', async () => {
+  // As `go` does where it downloads itself first.
+  const command = executable('go', 'echo "go: downloading" >&2; echo "{}"; exit "$1"');
+  expect(JSON.parse(await run(command, ['0']))).toEqual({});
+  await expect(run(command, ['1'])).rejects.toThrow(/ended with exit code 1:[^]*go: downloading/);
+});
 
 describe('steps', () => {
   const step = (changes: Partial<Step> = {}): Step => ({
