@@ -157,6 +157,7 @@ export async function runEpochPipeline<Committed>(
         ...samplingNotes(verdicts),
       ],
       retried: total([...generated, ...rollouts, ...verdicts], 'retried'),
+      ...usageOf([...generated, ...rollouts, ...verdicts]),
       seconds: runner.seconds(),
     }),
   );
@@ -224,6 +225,7 @@ export async function runPreparation<Committed>(
     ),
     notes: [...(coldStart === undefined ? [] : [coldStart.note]), ...samplingNotes(verdicts)],
     retried: total(verdicts, 'retried'),
+    ...usageOf(verdicts, dataset?.tokens),
     seconds: runner.seconds(),
   });
 }
@@ -245,5 +247,18 @@ const samplingNotes = (samplings: readonly Sampling[]): string[] =>
 
 const total = (samplings: readonly Sampling[], field: 'tokens' | 'retried'): number =>
   samplings.reduce((sum, sampling) => sum + sampling[field], 0);
+
+/**
+ * Tokens that the model servers sampled and read; nothing if a phase was recorded without its prompts.
+ * @param written tokens of the data set that was written
+ */
+function usageOf(samplings: readonly Sampling[], written = 0): Pick<inputs.CommitInput, 'usage'> {
+  let promptTokens = 0;
+  for (const sampling of samplings) {
+    if (sampling.promptTokens === undefined) return {};
+    promptTokens += sampling.promptTokens;
+  }
+  return { usage: { completionTokens: written + total(samplings, 'tokens'), promptTokens } };
+}
 
 const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });

@@ -46,6 +46,13 @@ export interface Completion {
  */
 export const PROMPT_TOO_LONG = 'prompt_too_long';
 
+/** Tokens that the server read for these completions: those of each prompt once, however many its samples. */
+export const promptTokens = (completions: readonly Completion[]): number =>
+  completions.reduce(
+    (total, { sample, prompt_token_ids: ids }) => total + (sample === 0 ? ids.length : 0),
+    0,
+  );
+
 /** Whether a completion is not all that the model would have written. */
 export const isCutShort = ({ finish_reason }: Pick<Completion, 'finish_reason'>): boolean =>
   finish_reason === 'length' || finish_reason === PROMPT_TOO_LONG;

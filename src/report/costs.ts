@@ -1,6 +1,6 @@
 import type { Prices } from '../config/prices.ts';
 import { epochWorkflowId } from '../formats/epoch-id.ts';
-import { gpuHours, priceOf, sumUsage } from '../runs/costs.ts';
+import { gpuHours, lacksPrompts, priceOf, sumUsage } from '../runs/costs.ts';
 import type { Usage } from '../runs/costs.ts';
 import { workflowSettings } from '../runs/settings-in-effect.ts';
 import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
@@ -23,8 +23,9 @@ export interface EpochUsage extends Usage {
 }
 
 /**
- * What each epoch has used: actions by its plan and the further attempts that the run's events name, tokens by
- * its ledger, hours by `metrics.jsonl`. Null if the settings cannot be read.
+ * What each epoch has used: actions by its plan and the further attempts that the run's events name, tokens and
+ * hours by `metrics.jsonl`. An epoch of a version that did not count prompts has the tokens that its ledger has,
+ * without those of held-out evaluation. Null if the settings cannot be read.
  */
 export function epochUsages(run: RunData, world: World | null): EpochUsage[] | null {
   if (run.experiment === null || world === null) return null;
@@ -38,8 +39,9 @@ export function epochUsages(run: RunData, world: World | null): EpochUsage[] | n
     return {
       epoch: row.epoch,
       actions: (planned[offset] ?? 0) + furtherAttempts(run, row.epoch),
-      tokensSampled: Math.max(0, (row.metrics.num_tokens ?? 0) - before),
-      tokensRead: 0,
+      tokensSampled:
+        row.metrics['usage/completion_tokens'] ?? Math.max(0, (row.metrics.num_tokens ?? 0) - before),
+      tokensRead: row.metrics['usage/prompt_tokens'] ?? null,
       servingHours: hoursOf(row, servingPhases),
       trainingHours: hoursOf(row, trainingPhases),
       heartbeats: heartbeatsOf(row, settings),
@@ -80,8 +82,7 @@ export function costTable(usages: readonly EpochUsage[] | null, prices?: Prices)
   const heartbeats = usages.reduce((sum, usage) => sum + usage.heartbeats, 0);
   const shown = usages.length <= maxRows ? usages : [];
   const body = shown.map((usage) => tableRow(String(usage.epoch), usage, prices));
-  const head = ['Epoch', 'Temporal actions', 'Tokens sampled', 'Server hours', 'Training hours', 'GPU hours'];
-  const columns = [...head, ...(prices === undefined ? [] : [prices.currency])];
+  const columns = ['Epoch', ...costColumns(prices)];
   const source =
     prices === undefined
       ? markup`<code>genenv report --prices</code> adds what it costs.`
@@ -90,19 +91,50 @@ export function costTable(usages: readonly EpochUsage[] | null, prices?: Prices)
     (column) => markup`<th>${column}</th>`,
   )}</tr></thead><tbody>${body}${tableRow('all', total, prices)}</tbody></table>
 <p class="quiet">Actions are what Temporal Cloud bills: those that the plan of an epoch needs, and its further attempts.
-At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries and outages. ${source}</p></div>`;
+At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries and outages.
+${tokenScope}${unrecordedPrompts(usages)} ${source}</p></div>`;
+}
+
+/** Which tokens are counted. */
+export const tokenScope =
+  'Tokens are those of generation, rollouts, held-out evaluation and a data set’s texts, not those of the cold ' +
+  'start, the check for forgetting, the prompts of a data set and benchmarks.';
+
+/** What to know of epochs without prompt tokens; empty if there are none. */
+export function unrecordedPrompts(usages: readonly Usage[]): string {
+  const count = usages.filter(lacksPrompts).length;
+  if (count === 0) return '';
+  return (
+    ` ${count} of ${usages.length} epochs have no record of the prompts’ tokens and of held-out evaluation: ` +
+    'these are in no figure and no sum of money.'
+  );
+}
+
+/** Heads of what `costCells` gives. */
+export const costColumns = (prices: Prices | undefined): string[] => [
+  'Temporal actions',
+  'Tokens sampled',
+  'Tokens read',
+  'Server hours',
+  'Training hours',
+  'GPU hours',
+  ...(prices === undefined ? [] : [prices.currency]),
+];
+
+/** A usage and its price, as a table shows it. */
+export function costCells(usage: Usage, prices: Prices | undefined): string[] {
+  return [
+    formatCount(usage.actions),
+    formatCount(usage.tokensSampled),
+    usage.tokensRead === null ? '–' : formatCount(usage.tokensRead),
+    formatNumber(usage.servingHours),
+    formatNumber(usage.trainingHours),
+    formatNumber(gpuHours(usage, prices?.gpus)),
+    ...(prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)]),
+  ];
 }
 
 function tableRow(name: string, usage: Usage, prices: Prices | undefined): Markup {
-  const hours = (value: number | null): string => (value === null ? '–' : formatNumber(value));
-  const cells = [
-    name,
-    formatCount(usage.actions),
-    formatCount(usage.tokensSampled),
-    hours(usage.servingHours),
-    hours(usage.trainingHours),
-    hours(gpuHours(usage, prices?.gpus)),
-    ...(prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)]),
-  ];
+  const cells = [name, ...costCells(usage, prices)];
   return markup`<tr>${cells.map((cell) => markup`<td class="figure">${cell}</td>`)}</tr>`;
 }

@@ -1,7 +1,7 @@
 /** Requests to model servers: how prompts are cut into them, and the journaled clients that send them. */
 import type { ChatAnswer, ChatClient, ChatRequest } from '../inference/chat-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
-import { hasRoomFor, PROMPT_TOO_LONG } from '../inference/policy-client.ts';
+import { hasRoomFor, PROMPT_TOO_LONG, promptTokens } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { ensurePolicyServed, resendIfPolicyMissing } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
@@ -70,6 +70,7 @@ export async function openCompletionClient(
     failures: 'failed-requests.jsonl',
     send: (request, signal) => server.complete(request, signal),
     countTokens: (completions) => completions.reduce((total, { token_ids }) => total + token_ids.length, 0),
+    countPromptTokens: promptTokens,
     heartbeatDetails: ({ completed, milliseconds }) => ({
       ...requestProgress(completed, requests),
       ms_since_last: milliseconds,

@@ -11,7 +11,10 @@ import type { JournalOptions } from '../store/journal.ts';
 
 /** Tokens of all responses, recorded ones included, and failed requests over all attempts at the phase. */
 export interface SamplingUsage {
+  /** Sampled. */
   tokens: number;
+  /** Read by the server; those of one prompt count once for all its samples. */
+  promptTokens: number;
   retried: number;
 }
 
@@ -23,6 +26,8 @@ export interface JournaledClientOptions<Request, Response> {
   send: (request: Request, signal: AbortSignal) => Promise<Response>;
   /** Tokens of a response, for `usage`; 0 if absent. */
   countTokens?: (response: Response) => number;
+  /** Tokens that were read for a response, for `usage`; 0 if absent. */
+  countPromptTokens?: (response: Response) => number;
   /** Details of the heartbeat after a response was recorded; if absent, the caller heartbeats. */
   heartbeatDetails?: (progress: ClientProgress<Response>) => unknown;
 }
@@ -48,7 +53,7 @@ interface FailedRequest {
  * attempt has claimed the work folder, this one can record nothing more.
  */
 export class JournaledClient<Request, Response> implements AsyncDisposable {
-  readonly usage: SamplingUsage = { tokens: 0, retried: 0 };
+  readonly usage: SamplingUsage = { tokens: 0, promptTokens: 0, retried: 0 };
   readonly #context: ActivityContext;
   readonly #options: JournaledClientOptions<Request, Response>;
   readonly #journals: WorkJournals;
@@ -101,6 +106,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
     const response = this.#responses.entries.shift() ?? (await this.#sendAndRecord(request));
     this.#completed += 1;
     this.usage.tokens += this.#options.countTokens?.(response) ?? 0;
+    this.usage.promptTokens += this.#options.countPromptTokens?.(response) ?? 0;
     return response;
   }
 

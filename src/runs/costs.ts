@@ -4,15 +4,17 @@ import type { Prices } from '../config/prices.ts';
 export interface Usage {
   actions: number;
   tokensSampled: number;
-  tokensRead: number;
+  /** Of prompts, those of one prompt once for all its samples; null if they were not recorded. */
+  tokensRead: number | null;
   /** Hours of the model servers, and of training jobs; null if they are not known. */
   servingHours: number | null;
   trainingHours: number | null;
 }
 
+/** The sum of some parts. Prompt tokens are those of the parts that have recorded them. */
 export const sumUsage = (parts: readonly Usage[]): Usage => {
   const total = (field: 'actions' | 'tokensSampled' | 'tokensRead'): number =>
-    parts.reduce((sum, part) => sum + part[field], 0);
+    parts.reduce((sum, part) => sum + (part[field] ?? 0), 0);
   const hours = (field: 'servingHours' | 'trainingHours'): number | null =>
     parts.some((part) => part[field] === null)
       ? null
@@ -20,11 +22,13 @@ export const sumUsage = (parts: readonly Usage[]): Usage => {
   return {
     actions: total('actions'),
     tokensSampled: total('tokensSampled'),
-    tokensRead: total('tokensRead'),
+    tokensRead: parts.length > 0 && parts.every(lacksPrompts) ? null : total('tokensRead'),
     servingHours: hours('servingHours'),
     trainingHours: hours('trainingHours'),
   };
 };
+
+export const lacksPrompts = ({ tokensRead }: Usage): boolean => tokensRead === null;
 
 /** GPU hours by the number of GPUs that work for servers and jobs; null if the hours are not known. */
 export const gpuHours = (
@@ -45,8 +49,8 @@ export interface Cost {
 
 /** What a usage costs; null where there is no price, or no figure. */
 export function priceOf(usage: Usage, prices: Prices): Cost {
-  const million = (count: number, price: number | undefined): number | null =>
-    price === undefined ? null : (count / 1e6) * price;
+  const million = (count: number | null, price: number | undefined): number | null =>
+    count === null || price === undefined ? null : (count / 1e6) * price;
   const actions = million(usage.actions, prices.millionActions);
   const sampled = million(usage.tokensSampled, prices.millionTokensSampled);
   const read = million(usage.tokensRead, prices.millionTokensRead);

@@ -1,5 +1,6 @@
 import type { AdapterServer } from '../inference/adapter-server.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
+import { promptTokens } from '../inference/policy-client.ts';
 import type { Completion, PolicyClient } from '../inference/policy-client.ts';
 import { errorLabel } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
@@ -75,11 +76,7 @@ export function meterClients(metrics: Metrics | undefined, baseUrl: string): Cli
   };
 }
 
-function countTokens(completions: readonly Completion[]): { prompt: number; completion: number } {
-  const tokens = { prompt: 0, completion: 0 };
-  for (const { sample, prompt_token_ids: promptIds, token_ids: ids, tokens: count } of completions) {
-    if (sample === 0) tokens.prompt += promptIds.length;
-    tokens.completion += count ?? ids.length;
-  }
-  return tokens;
-}
+const countTokens = (completions: readonly Completion[]): Required<TokenCounts> => ({
+  prompt: promptTokens(completions),
+  completion: completions.reduce((sum, { token_ids: ids, tokens = ids.length }) => sum + tokens, 0),
+});

@@ -15,6 +15,7 @@ import {
   runStateSchema,
   shardsSchema,
   textSchema,
+  tokensSchema,
 } from './run-state.ts';
 
 /** More shards or arms than Temporal takes in a workflow. */
@@ -98,6 +99,11 @@ export const commitInput = z.strictObject({
   notes: listOf(z.string().max(100_000)),
   /** Model requests that failed and were sent again. Stored next to the ledger, as the seconds are. */
   retried: countSchema,
+  /**
+   * What the model servers sampled and read for generation, rollouts, held-out evaluation and the data set.
+   * Stored next to the ledger; absent if a phase was recorded by a version that did not count prompts.
+   */
+  usage: z.strictObject({ completionTokens: tokensSchema, promptTokens: tokensSchema }).exactOptional(),
   /** Seconds by phase; stored next to the ledger, not in it. */
   seconds: z.record(textSchema(200), z.number()),
 });

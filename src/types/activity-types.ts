@@ -44,8 +44,16 @@ export type WritePoolInput = PhaseInput;
 /**
  * `retried`: requests that failed and were sent again. It describes how the run went, not its result, so it
  * stays out of the ledger. `note` names tasks that were too long for the model; absent without any.
+ * `promptTokens`, which the server read, is absent in what older versions recorded.
  */
-export type Sampling = { file: FileRef; requests: number; tokens: number; retried: number; note?: string };
+export type Sampling = {
+  file: FileRef;
+  requests: number;
+  tokens: number;
+  promptTokens?: number;
+  retried: number;
+  note?: string;
+};
 /** What the check of the initial policies found. */
 export interface ColdStart {
   metrics: Metrics;

@@ -2,8 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import type { CommittedEpoch } from '../../src/types/activity-types.ts';
-import type { RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../../src/types/records.ts';
+import type {
+  RewardRecord,
+  ScoreRecord,
+  TaskRecord,
+  TraceRecord,
+  VerdictRecord,
+} from '../../src/types/records.ts';
 import { filesIn } from '../store/temporary-folder.ts';
+import { plainEpoch } from '../../test-support/plain-epochs.ts';
 import { someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
@@ -67,6 +74,48 @@ describe('an epoch in a plain loop', () => {
     const tokens = sampled.reduce((sum, sample) => sum + (sample?.token_ids.length ?? 0), 0);
     expect(second.state.tokens - first.state.tokens).toBe(tokens);
     expect(second.metrics.num_tokens).toBe(second.state.tokens);
+  });
+
+  it('counts the tokens that its servers read and sampled, held-out evaluation’s too, beside the ledger', async () => {
+    const run = await someRun({ 'evaluation.every': 1 });
+    const before = run.server.requests.length;
+    const { metrics, state } = await run.epochs(1);
+    // A character is a token of this server; one that ends a text comes on top.
+    const prompts = run.server.requests.slice(before).flatMap(({ prompt }) => prompt as string[]);
+    const { outputs } = await lastLine(run);
+    const verdicts = (
+      await Promise.all(outputs.verdicts.map((file) => run.records<VerdictRecord>(file)))
+    ).flat();
+    const folder = run.dependencies.runFolder(run.plan.run.id);
+    const last = await folder.lastMetrics();
+    expect(verdicts.length).toBeGreaterThan(0);
+    expect(last?.metrics).toEqual({
+      ...metrics,
+      'rollouts/retried': 0,
+      'usage/prompt_tokens': prompts.reduce((sum, { length }) => sum + length, 0),
+      'usage/completion_tokens':
+        state.tokens + verdicts.reduce((sum, { answer }) => sum + answer.length + 1, 0),
+    });
+    expect(Object.keys((await lastLine(run)).metrics).filter((name) => name.startsWith('usage/'))).toEqual(
+      [],
+    );
+  });
+
+  it('says nothing of its tokens if a phase was recorded by a version that did not count prompts', async () => {
+    const run = await someRun();
+    const { activities } = run;
+    const old: typeof activities = {
+      ...activities,
+      rollOut: async (input) => {
+        const { promptTokens, ...recorded } = await activities.rollOut(input);
+        expect(promptTokens).toBeGreaterThan(0);
+        return recorded;
+      },
+    };
+    await plainEpoch(old, run.plan, run.prepared);
+    const last = await run.dependencies.runFolder(run.plan.run.id).lastMetrics();
+    expect(last?.epoch).toBe(1);
+    expect(Object.keys(last?.metrics ?? {}).filter((name) => name.startsWith('usage/'))).toEqual([]);
   });
 
   it('trains the agent on whole groups with signal, exactly as they were sampled', async () => {

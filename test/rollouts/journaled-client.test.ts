@@ -43,6 +43,7 @@ async function someWork() {
           return failure === undefined ? Promise.resolve({ text: request }) : Promise.reject(failure);
         },
         countTokens: ({ text }) => text.length,
+        countPromptTokens: ({ text }) => 10 * text.length,
         heartbeatDetails: ({ completed }) => ({ requests: completed }),
       },
     );
@@ -70,7 +71,7 @@ describe('a journaled client', () => {
     await using client = await open();
     const responses = [await client.complete('a'), await client.complete('bb'), await client.complete('ccc')];
     expect(responses).toEqual([{ text: 'a' }, { text: 'bb' }, { text: 'ccc' }]);
-    expect(client.usage).toEqual({ tokens: 6, retried: 0 });
+    expect(client.usage).toEqual({ tokens: 6, promptTokens: 60, retried: 0 });
     expect(sent).toEqual(['a', 'bb', 'ccc']);
     expect(heartbeats).toEqual([{ requests: 1 }, { requests: 2 }, { requests: 3 }]);
   });
@@ -83,7 +84,7 @@ describe('a journaled client', () => {
     expect(await client.complete('a')).toEqual({ text: 'recorded' });
     await client.complete('b');
     expect(sent).toEqual(['b']);
-    expect(client.usage).toEqual({ tokens: 9, retried: 1 });
+    expect(client.usage).toEqual({ tokens: 9, promptTokens: 90, retried: 1 });
   });
 
   it('counts failed requests over all attempts, and can send the same request again', async () => {
@@ -100,7 +101,7 @@ describe('a journaled client', () => {
       line('{"error":"RangeError","request":1}'),
     );
     await using client = await open();
-    expect(client.usage).toEqual({ tokens: 0, retried: 1 });
+    expect(client.usage).toEqual({ tokens: 0, promptTokens: 0, retried: 1 });
   });
 
   it('does not count a request that its own signal stops, and sends none after that', async () => {

@@ -28,7 +28,7 @@ import { recordedEpoch } from './recorded-epoch.ts';
  */
 export function createCommitEpoch(dependencies: Dependencies) {
   return async (input: CommitInput): Promise<CommittedEpoch> => {
-    const { run, epoch, outputs, next, notes, retried, seconds } = input;
+    const { run, epoch, outputs, next, notes, retried, usage, seconds } = input;
     const folder = dependencies.runFolder(run.id);
     const opened = await openRun(folder);
     if (opened === undefined)
@@ -63,7 +63,14 @@ export function createCommitEpoch(dependencies: Dependencies) {
     await folder.appendMetrics({
       epoch,
       at: new Date().toISOString(),
-      metrics: { ...metrics, 'rollouts/retried': retried },
+      metrics: {
+        ...metrics,
+        'rollouts/retried': retried,
+        ...(usage && {
+          'usage/completion_tokens': usage.completionTokens,
+          'usage/prompt_tokens': usage.promptTokens,
+        }),
+      },
       time: seconds,
     });
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
