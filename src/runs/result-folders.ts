@@ -68,6 +68,8 @@ export class ComparisonFolder extends ResultFolder {
   readonly summaryFile: string;
   readonly resultsFile: string;
   readonly reportFile: string;
+  /** What the arms have used, from the runs' times and events too. */
+  readonly costsFile: string;
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
@@ -76,6 +78,7 @@ export class ComparisonFolder extends ResultFolder {
     this.summaryFile = join(this.path, 'summary.json');
     this.resultsFile = join(this.path, 'results.md');
     this.reportFile = join(this.path, 'report.html');
+    this.costsFile = join(this.path, 'costs.md');
   }
 
   /**

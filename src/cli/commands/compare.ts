@@ -85,15 +85,24 @@ async function describeComparison(
   const { armRuns } = await import('../../comparison/plan.ts');
   const { estimateRun } = await import('../lib/estimates.ts');
   const { estimateUsage, usageLines } = await import('../lib/cost-lines.ts');
-  const { priceOf, sumUsage } = await import('../../runs/costs.ts');
+  const { gpuHours, priceOf, sumUsage } = await import('../../runs/costs.ts');
   const { readPricesFile } = await import('../lib/read-file.ts');
   const { plainTable } = await import('../lib/table.ts');
   const { loadWorldAsWorker } = await import('../lib/load-world.ts');
   const loadWorld = loadWorldAsWorker(context);
   const { arms, seeds, concurrency } = comparison;
   const prices = pricesFile === undefined ? undefined : await readPricesFile(pricesFile);
-  const columns = ['arm', 'epochs', 'rollouts', 'held-out attempts', 'tokens', 'actions', 'disk'];
-  const table = plainTable(prices === undefined ? columns : [...columns, prices.currency]);
+  const columns = [
+    'arm',
+    'epochs',
+    'rollouts',
+    'held-out attempts',
+    'tokens sampled',
+    'tokens read',
+    'actions',
+    'disk',
+  ];
+  const table = plainTable(prices === undefined ? columns : [...columns, 'GPU hours', prices.currency]);
   const total = { tokens: 0, disk: 0 };
   const usages: Usage[] = [];
   for (const [arm, experiment] of Object.entries(arms)) {
@@ -104,8 +113,12 @@ async function describeComparison(
     usages.push(...seeds.map(() => usage));
     const { rollouts, evaluations, tokens } = resources;
     const disk = parts.policies + parts.records;
-    const counts = [experiment.epochs, rollouts, evaluations, tokens, usage.actions].map(countText);
-    const money = prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)];
+    const read = usage.tokensRead ?? 0;
+    const counts = [experiment.epochs, rollouts, evaluations, tokens, read, usage.actions].map(countText);
+    const money =
+      prices === undefined
+        ? []
+        : [gpuHours(usage, prices.gpus)?.toFixed(1) ?? '–', priceOf(usage, prices).total.toFixed(2)];
     table.push([arm, ...counts, byteText(disk), ...money]);
     total.tokens += tokens * seeds.length;
     total.disk += disk * seeds.length;

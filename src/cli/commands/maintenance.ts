@@ -11,19 +11,35 @@ import { byteText, plural } from '../lib/text.ts';
 export function addReport({ program, context }: CommandParts): void {
   program
     .command('report')
-    .description('write the report and the TensorBoard files of a run, and print where the report is')
-    .argument('<run>', 'id of the run')
+    .description(
+      'write the report and the TensorBoard files of a run, or what the arms of a comparison cost; print where',
+    )
+    .argument('<id>', 'id of the run or comparison')
     .option('--prices <file>', 'with the prices of this file (experiments/prices.json), say the money too')
-    .addHelpText('after', '\nExamples:\n  genenv report laptop\n  genenv report laptop --prices prices.json')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  genenv report laptop\n  genenv report laptop --prices prices.json\n  genenv report compare-laptop',
+    )
     .action(async (id: string, { prices }: { prices?: string }) => report(id, prices, context));
 }
 
 async function report(id: string, pricesFile: string | undefined, context: CliContext): Promise<void> {
-  const { requireRun } = await import('../../runs/run-overview.ts');
+  const { requireRun, runsFolder } = await import('../../runs/run-overview.ts');
+  const { RunFolder } = await import('../../runs/run-folder.ts');
+  const { isRunId } = await import('../../store/phase-cache.ts');
   const { writeResults } = await import('../lib/run-results.ts');
   const home = homeFolder(context.env);
   const { readPricesFile } = await import('../lib/read-file.ts');
   const prices = pricesFile === undefined ? undefined : await readPricesFile(pricesFile);
+  const runs = await RunFolder.list(runsFolder(home));
+  if (runs.every((run) => run.id !== id) && isRunId(id)) {
+    const { writeArmCosts } = await import('../lib/comparison-costs.ts');
+    const costs = await writeArmCosts(id, context, prices);
+    if (costs !== undefined) {
+      context.print(costs);
+      return;
+    }
+  }
   await requireRun(home, id);
   context.print(await writeResults(home, id, context, prices));
 }

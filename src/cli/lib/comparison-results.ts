@@ -7,6 +7,7 @@ import { ComparisonFolder } from '../../runs/result-folders.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, ExitCode } from '../context.ts';
+import { writeArmCosts } from './comparison-costs.ts';
 import { plainTable } from './table.ts';
 
 /**
@@ -29,6 +30,8 @@ export async function showComparison(
   if (docs !== undefined) await writeResultsDocument(docs, results, summary);
   context.print(`Results: ${docs ?? folder.resultsFile}`);
   context.print(`Report: ${folder.reportFile}`);
+  const costs = await writeArmCosts(id, context);
+  if (costs !== undefined) context.print(`Costs: ${costs}`);
   return exitCodes.ok;
 }
 

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { armCostsMarkdown } from '../../comparison/costs.ts';
+import type { ArmUsage } from '../../comparison/costs.ts';
+import { armRuns } from '../../comparison/plan.ts';
+import type { Prices } from '../../config/prices.ts';
+import { epochUsages } from '../../report/costs.ts';
+import { loadRun } from '../../report/load-run.ts';
+import type { Usage } from '../../runs/costs.ts';
+import { ComparisonFolder } from '../../runs/result-folders.ts';
+import { RunFolder } from '../../runs/run-folder.ts';
+import { homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
+import { loadWorldAsWorker } from './load-world.ts';
+
+/**
+ * Writes what the arms of a comparison have used so far, and gives the file's path; undefined if this home
+ * folder has no such comparison.
+ * @throws InvalidArtifact for a damaged comparison file, StoreUnavailable
+ */
+export async function writeArmCosts(
+  id: string,
+  context: CliContext,
+  prices?: Prices,
+): Promise<string | undefined> {
+  const home = homeFolder(context.env);
+  const folder = new ComparisonFolder(join(home, 'comparisons'), id);
+  const started = await folder.read();
+  if (started === undefined) return undefined;
+  const { name, arms } = started.comparison;
+  const runs = armRuns(id, started.comparison);
+  const usages: ArmUsage[] = [];
+  for (const arm of Object.keys(arms)) {
+    const parts: (Usage[] | null)[] = [];
+    for (const run of runs) if (run.arm === arm) parts.push(await usageOf(home, run.id, context));
+    const readable = parts.filter((part) => part !== null);
+    usages.push({
+      arm,
+      runs: parts.length,
+      epochs: readable.length === parts.length ? readable.flat() : null,
+    });
+  }
+  await folder.writeFile(folder.costsFile, armCostsMarkdown(name, usages, prices));
+  return folder.costsFile;
+}
+
+/** What a run has used, epoch by epoch; null if it is not in this home folder, or its settings are unreadable. */
+async function usageOf(home: string, runId: string, context: CliContext): Promise<Usage[] | null> {
+  if ((await new RunFolder(join(home, 'runs'), runId).readExperiment()) === undefined) return null;
+  const run = await loadRun({ home, runId });
+  if (run.experiment === null) return null;
+  return epochUsages(run, await loadWorldAsWorker(context)(run.experiment.world));
+}

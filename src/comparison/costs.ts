@@ -1,0 +1,45 @@
+import type { Prices } from '../config/prices.ts';
+import { costCells, costColumns, tokenScope, unrecordedPrompts } from '../report/costs.ts';
+import { sumUsage } from '../runs/costs.ts';
+import type { Usage } from '../runs/costs.ts';
+import { table } from './markdown-table.ts';
+
+/** What the runs of an arm have used. */
+export interface ArmUsage {
+  arm: string;
+  runs: number;
+  /** Of all its runs, epoch by epoch; null if the settings of one of them cannot be read. */
+  epochs: readonly Usage[] | null;
+}
+
+/**
+ * What each arm has used and, with prices, what it costs. It is no part of the results, which follow from the
+ * ledgers alone: hours and further attempts differ from one machine to the next.
+ */
+export function armCostsMarkdown(name: string, arms: readonly ArmUsage[], prices?: Prices): string {
+  const readable = arms.flatMap(({ epochs }) => epochs ?? []);
+  const rows = arms.map(({ arm, runs, epochs }) => [arm, String(runs), ...cellsOf(epochs, prices)]);
+  const runs = arms.reduce((sum, arm) => sum + arm.runs, 0);
+  const source =
+    prices === undefined
+      ? '`genenv report --prices` adds what it costs.'
+      : `Prices of ${prices.date}: ${prices.source}.`;
+  return [
+    `# Costs: ${name}`,
+    'Of the runs, from the files in this home folder; cross-play and probes come on top. Actions are what ' +
+      'Temporal Cloud bills: those that the plan of an epoch needs, and its further attempts. ' +
+      `${tokenScope}${unrecordedPrompts(readable)} ${source}`,
+    table(
+      ['arm', 'runs', ...costColumns(prices)],
+      [...rows, ['all', String(runs), ...cellsOf(arms.some(isUnreadable) ? null : readable, prices)]],
+    ),
+    '',
+  ]
+    .join('\n\n')
+    .replace(/\n+$/, '\n');
+}
+
+const isUnreadable = ({ epochs }: ArmUsage): boolean => epochs === null;
+
+const cellsOf = (epochs: readonly Usage[] | null, prices: Prices | undefined): string[] =>
+  epochs === null ? costColumns(prices).map(() => '–') : costCells(sumUsage(epochs), prices);
