@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,17 +22,32 @@ import { genenv, startGenenv } from './genenv-process.ts';
 const MINUTES = 60_000;
 let home: string;
 let file: string;
+let umask: number;
 beforeAll(() => {
+  // What most machines have: everybody reads new files, and this home, which an earlier version made.
+  umask = process.umask(0o022);
   home = mkdtempSync(join(tmpdir(), 'genenv-run-'));
+  chmodSync(home, 0o755);
   file = join(home, 'tiny.json');
-  writeFileSync(file, JSON.stringify(tinyExperiment()));
+  writeFileSync(file, JSON.stringify(tinyExperiment()), { mode: 0o600 });
 });
 afterAll(() => {
+  process.umask(umask);
   for (const { pid } of leftovers(home, readStackRecord(stackPaths(home).record)))
     process.kill(pid, 'SIGKILL');
   rmSync(home, { recursive: true, force: true });
 });
 const stackOf = () => readStackRecord(stackPaths(home).record);
+
+/** The home and all that is in it, with the permissions of each; links have none of their own. */
+function modesInHome(): { name: string; mode: number }[] {
+  const names = ['.', ...readdirSync(home, { recursive: true, encoding: 'utf8' })];
+  return names.flatMap((name) => {
+    // A file may go while its folder is read: the stack runs.
+    const stats = lstatSync(join(home, name), { throwIfNoEntry: false });
+    return stats === undefined || stats.isSymbolicLink() ? [] : [{ name, mode: stats.mode & 0o777 }];
+  });
+}
 
 test(
   'up leaves a stack running; run continues in it to its end; down ends it',
@@ -54,10 +78,15 @@ test(
     expect(doctor.out).toMatch(/^ok +Policy server /m);
     expect(doctor.code).toBe(0);
 
+    const modes = modesInHome();
     const down = await genenv(['down'], environment);
     expect(down.out).toMatch(/Stopping `genenv up` \(process \d+\) and its stack \.\.\.\nStopped\.\n/);
     expect(down.code).toBe(0);
     expect(leftovers(home, stackOf())).toEqual([]);
+
+    expect(modes.filter(({ mode }) => (mode & 0o077) !== 0)).toEqual([]);
+    const places = ['stack/logs/temporal.log', 'stack/temporal.db', 'runs/tiny/report.html', 'store/objects'];
+    expect(modes.map(({ name }) => name)).toEqual(expect.arrayContaining(places));
   },
 );
 
