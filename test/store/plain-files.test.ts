@@ -185,6 +185,14 @@ describe('a file that an experiment names', () => {
     expect((await read(join(data(), 'hard'))).toString()).toBe('tasks');
   });
 
+  it('is refused if it has more than 256 MB', async () => {
+    const path = join(data(), 'long.jsonl');
+    writeFileSync(path, '');
+    // Without a block on disk.
+    truncateSync(path, 2 ** 28 + 1);
+    await expect(read(path)).rejects.toThrow('it has 268435457 bytes; expected at most 268435456');
+  });
+
   it('is refused anywhere if no folder is permitted', async () => {
     const none = dataFileReader([])('arm.source.path', join(data(), 'deep', 'tasks.jsonl'));
     await expect(none).rejects.toThrow('GENENV_DATA');
