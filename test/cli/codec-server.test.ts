@@ -56,16 +56,17 @@ interface Answer {
 function ask(
   path: string,
   {
+    host = '127.0.0.1',
     headers = {},
     body = JSON.stringify({ payloads: [encrypted] }),
     method = 'POST',
     at = port,
-  }: { headers?: Record<string, string>; body?: string; method?: string; at?: number } = {},
+  }: { host?: string; headers?: Record<string, string>; body?: string; method?: string; at?: number } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(
       {
-        host: '127.0.0.1',
+        host,
         port: at,
         path,
         method,
@@ -121,6 +122,12 @@ test.each([
   // A server may close the connection while a body that is too long is still on its way.
   if (answer instanceof Error) expect([413, answer.code]).toEqual([status, 'EPIPE']);
   else expect([answer.status, answer.body]).toEqual([status, expect.not.stringContaining(secret)]);
+});
+
+test('listens on 127.0.0.1 alone, unless it is told another address', async () => {
+  expect(server.out()).toContain(`codec server: http://127.0.0.1:${port},`);
+  // A server of all addresses of a machine answers on this one too.
+  await expect(ask('/decode', { host: '127.0.0.2' })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
 test('a payload of another key is refused by the name of that key', async () => {
