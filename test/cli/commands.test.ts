@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -223,6 +224,46 @@ describe('a home with a finished run', () => {
     const bad = await genenv(['verify', 'half'], { GENENV_HOME: home });
     expect(bad.err).toContain(`half: ${join(home, 'runs/half/ledger.jsonl')}`);
     expect(bad.code).toBe(1);
+  });
+
+  test('verify signs a run, and checks a signature that was kept elsewhere', async () => {
+    const verify = (...args: string[]) => genenv(['verify', 'done', ...args], { GENENV_HOME: home });
+    const keyPair = (name: string) => {
+      const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+      const text = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+      const secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+      return { open: file(`${name}.public`, text), secret: file(`${name}.pem`, secret) };
+    };
+    const [own, another] = [keyPair('own'), keyPair('another')];
+    const signed = await verify('--sign', own.secret);
+    expect(signed).toMatchObject({ code: 0, err: '' });
+    const signature = file('signature', signed.out);
+    expect(await verify('--signature', signature, '--public-key', own.open)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^done: whole\.[^]*\nSigned are the experiment and the ledger/) as string,
+    });
+    expect(await verify('--signature', signature, '--public-key', another.open)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('not of this key') as string,
+    });
+    for (const half of [
+      ['--signature', signature],
+      ['--public-key', own.open],
+    ])
+      expect(await verify(...half)).toMatchObject({
+        code: 2,
+        err: 'genenv: --signature, --public-key: got one of them; give both\n',
+      });
+    const ledger = join(home, 'runs/done/ledger.jsonl');
+    const lines = readFileSync(ledger, 'utf8');
+    writeFileSync(ledger, lines.split('\n').slice(0, 3).join('\n') + '\n');
+    const cut = await verify('--signature', signature, '--public-key', own.open);
+    appendFileSync(ledger, 'torn\n');
+    const torn = await verify('--sign', own.secret);
+    writeFileSync(ledger, lines);
+    expect([cut.code, cut.err]).toEqual([1, expect.stringContaining('first 7 lines')]);
+    // What is not whole is not signed.
+    expect([torn.code, torn.out]).toEqual([1, '']);
   });
 });
 
