@@ -141,7 +141,9 @@ test('the log is JSON, and says what each line is about', () => {
   });
   const failed = receiver.named('RunActivity:rollOut', epochTrace).filter(({ failed: isFailed }) => isFailed);
   expect(failure.trace_id).toBe(epochTrace);
-  expect(failed.map(({ spanId }) => spanId)).toContain(failure.span_id);
+  const span = defined(failed.find(({ spanId }) => spanId === failure.span_id));
+  expect([0, 1]).toContain(failure.shard);
+  expect(failure.shard).toBe(span.attributes['genenv.shard']);
 });
 
 describe('histories replay', () => {
