@@ -51,6 +51,10 @@ const requests = async (id: string): Promise<unknown[]> =>
   (await run(id).events())
     .filter(({ type }) => type === 'requested')
     .map(({ request, identity }) => [request, identity]);
+async function reportOf(id: string): Promise<string> {
+  await writeReport({ home: stack.home, runId: id });
+  return readFileSync(run(id).reportFile, 'utf8');
+}
 
 test('the events of a run, its status and its report name who asked, whatever asked', async () => {
   const handle = await start('asked', 'ann@laptop');
@@ -81,8 +85,7 @@ test('the events of a run, its status and its report name who asked, whatever as
   const cut = await command('verify', 'asked', '--temporal');
   expect(cut).toMatchObject({ code: 1, err: expect.stringContaining('which the ledger does not') as string });
   writeFileSync(run('asked').ledgerFile, ledger);
-  await writeReport({ home: stack.home, runId: 'asked' });
-  const page = readFileSync(run('asked').reportFile, 'utf8');
+  const page = await reportOf('asked');
   expect(page).toContain('Who asked for what');
   expect(page).toContain('bob@ops &lt;img src=x&gt;?');
   expect(page).not.toContain('bob@ops <img');
@@ -117,14 +120,28 @@ test('a stop, a cancellation, a reset and a rewind are recorded once each, after
   ]);
 }, 480_000);
 
-test('a run that a night starts names the night, and who started that', async () => {
-  await new Client({ connection, identity: 'ann@laptop' }).workflow.execute('nightly', {
-    args: [{ name: 'nights', epochsPerNight: 1, experiment: withFields(file, { name: 'nights' }) }],
-    workflowId: 'night-by-hand',
-    taskQueue: queues.workflows,
-  });
+test('a fork names who asked for it, in its own events and report', async () => {
+  await (await start('parent', 'ann@laptop')).result();
+  expect(await command('fork', 'parent', '--epoch', '1', '--id', 'forked')).toMatchObject({ code: 0 });
+  expect(await requests('forked')).toEqual([['start', 'carol@desk']]);
+  const page = await reportOf('forked');
+  expect(page).toContain('<td>start</td><td>carol@desk</td>');
+  expect(page).not.toContain('ann@laptop');
+}, 480_000);
+
+test('a run that a night starts, and promotes, names the night, and who started that', async () => {
+  const result: unknown = await new Client({ connection, identity: 'ann@laptop' }).workflow.execute(
+    'nightly',
+    {
+      args: [{ name: 'nights', epochsPerNight: 1, experiment: withFields(file, { name: 'nights' }) }],
+      workflowId: 'night-by-hand',
+      taskQueue: queues.workflows,
+    },
+  );
   const [night] = await RunFolder.list(join(stack.home, 'runs')).then((folders) =>
     folders.filter(({ id }) => id.startsWith('nights')),
   );
+  expect(result).toMatchObject({ outcome: 'promoted', candidate: { run: night!.id, epoch: 1 } });
   expect(await requests(night!.id)).toEqual([['start', 'ann@laptop, by night-by-hand']]);
+  expect(await reportOf(night!.id)).toContain('<td>start</td><td>ann@laptop, by night-by-hand</td>');
 }, 480_000);
