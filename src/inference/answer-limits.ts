@@ -8,6 +8,14 @@ const BASE_BYTES = 64_000;
 const BYTES_PER_TOKEN = 512;
 /** A prompt's token id, or its log-probability with the id. */
 const BYTES_PER_PROMPT_TOKEN = 64;
+/** A token's id, text, log-probability and offset, and likeliest tokens with theirs. */
+const VALUES_PER_TOKEN = 32;
+/** A prompt's token id, or its log-probability with the id. */
+const VALUES_PER_PROMPT_TOKEN = 8;
+/** What surrounds them, and fields that a server adds: as many as fit in `BASE_BYTES`. */
+const BASE_VALUES = BASE_BYTES / 2;
+/** Of a list of models, tokens or adapters. */
+export const MAX_LIST_BYTES = 4_000_000;
 /** More than any tokenizer has: the longest tokens are runs of 128 spaces. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
 /** Whatever was asked for: no suite and no world reads more. */
@@ -17,24 +25,40 @@ const MAX_ANSWER_CHARACTERS = 2_000_000;
  * Most bytes that the answer to a request for completions can have: samples x tokens x 512, and for each sample
  * the tokens of its prompt x 64, and 64,000. A text has at most a token a byte.
  */
-export function maxAnswerBytes({
-  prompts,
-  n,
-  maxTokens,
-}: Pick<CompletionRequest, 'prompts' | 'n' | 'maxTokens'>): number {
+export function maxAnswerBytes(request: TokenRequest): number {
+  const { tokens, promptTokens } = tokensOf(request);
+  return BASE_BYTES + tokens * BYTES_PER_TOKEN + promptTokens * BYTES_PER_PROMPT_TOKEN;
+}
+
+/** Most values of that answer, at all levels of its JSON. */
+export function maxAnswerValues(request: TokenRequest): number {
+  const { tokens, promptTokens } = tokensOf(request);
+  return BASE_VALUES + tokens * VALUES_PER_TOKEN + promptTokens * VALUES_PER_PROMPT_TOKEN;
+}
+
+type TokenRequest = Pick<CompletionRequest, 'prompts' | 'n' | 'maxTokens'>;
+
+/** Most tokens of all samples, and of the prompts that stand before each. */
+function tokensOf({ prompts, n, maxTokens }: TokenRequest): { tokens: number; promptTokens: number } {
   let promptTokens = 0;
   for (const prompt of prompts)
     promptTokens += typeof prompt === 'string' ? Buffer.byteLength(prompt) : prompt.length;
-  const tokens = prompts.length * n * maxTokens;
-  return BASE_BYTES + tokens * BYTES_PER_TOKEN + n * promptTokens * BYTES_PER_PROMPT_TOKEN;
+  return { tokens: prompts.length * n * maxTokens, promptTokens: n * promptTokens };
 }
 
 /** As `maxAnswerBytes`, for a question of a chat. */
 export const maxChatAnswerBytes = (maxTokens: number): number => BASE_BYTES + maxTokens * BYTES_PER_TOKEN;
 
+/** As `maxAnswerValues`, for a question of a chat. */
+export const maxChatAnswerValues = (maxTokens: number): number => BASE_VALUES + maxTokens * VALUES_PER_TOKEN;
+
 /** Most bytes of the tokens of a text. */
 export const maxTokensBytes = (text: string): number =>
   BASE_BYTES + Buffer.byteLength(text) * BYTES_PER_PROMPT_TOKEN;
+
+/** Most values of the answer with them. */
+export const maxTokensValues = (text: string): number =>
+  BASE_VALUES + Buffer.byteLength(text) * VALUES_PER_PROMPT_TOKEN;
 
 /** Options of a request by OpenAI's client that bound its answer, if the client has `boundedFetch`. */
 export const boundAnswer = (maxBytes: number): { fetchOptions: object } => ({ fetchOptions: { maxBytes } });

@@ -4,11 +4,12 @@ import { z } from 'zod';
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
-import { boundAnswer, checkTextLength, maxChatAnswerBytes } from './answer-limits.ts';
+import { boundAnswer, checkTextLength, maxChatAnswerBytes, maxChatAnswerValues } from './answer-limits.ts';
+import { checkAnswer, listOf } from './answer-schemas.ts';
 import { responseFormat, toModelError } from './completions-client.ts';
 import { createOpenAiClient } from './openai-client.ts';
 import { secondsText } from './outage-reason.ts';
-import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { ModelUnavailable, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
 import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
 import type { ServerAddress } from './server-urls.ts';
@@ -35,7 +36,7 @@ const toolCallSchema = z
   .transform(({ id, function: call }) => ({ id, name: call.name, arguments: call.arguments }));
 // A model that only calls tools has no content.
 const messageSchema = z
-  .object({ content: z.string().nullish(), tool_calls: z.array(toolCallSchema).nullish() })
+  .object({ content: z.string().nullish(), tool_calls: listOf(toolCallSchema).nullish() })
   .refine(
     ({ content, tool_calls: calls }) => typeof content === 'string' || calls,
     'expected content or tool calls',
@@ -66,9 +67,12 @@ export function createChatClient(server: ServerAddress): ChatClient {
           signal,
           ...boundAnswer(maxChatAnswerBytes(maxTokens)),
         });
-        const parsed = answerSchema.safeParse(received);
-        if (!parsed.success) throw new InvalidAnswer(`answer of ${model}: ${z.prettifyError(parsed.error)}`);
-        const { choices, usage } = parsed.data;
+        const { choices, usage } = checkAnswer(
+          answerSchema,
+          received,
+          `answer of ${model}`,
+          maxChatAnswerValues(maxTokens),
+        );
         const { content, tool_calls: calls } = choices[0].message;
         const written = [content ?? '', ...(calls ?? []).flatMap((call) => Object.values(call))].join('');
         checkTextLength(written, maxTokens, `answer of ${model}`);

@@ -1,16 +1,17 @@
 /** Answers of completions, checked against their requests. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { checkTextLength } from './answer-limits.ts';
+import { checkTextLength, maxAnswerValues } from './answer-limits.ts';
+import { checkAnswer, listOf } from './answer-schemas.ts';
 import { InvalidAnswer } from './policy-client.ts';
 import type { Completion, CompletionRequest } from './policy-client.ts';
 
-const tokenIds = z.array(z.int().min(0));
+const tokenIds = listOf(z.int().min(0));
 const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
 const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
   z.object({
     model: z.string(),
-    choices: z.array(choice),
+    choices: listOf(choice),
     usage: z.object({ completion_tokens: z.int().min(0) }).nullish(),
   });
 const answerSchema = createAnswerSchema(
@@ -18,7 +19,7 @@ const answerSchema = createAnswerSchema(
     ...textChoice,
     token_ids: tokenIds,
     prompt_token_ids: tokenIds,
-    logprobs: z.object({ token_logprobs: z.array(z.number()) }),
+    logprobs: z.object({ token_logprobs: listOf(z.number()) }),
   }),
 );
 /**
@@ -39,10 +40,12 @@ export function parseAnswer(
   request: CompletionRequest,
   returnsTokenIds = true,
 ): Completion[] {
-  const parsed = (returnsTokenIds ? answerSchema : textAnswerSchema).safeParse(answer);
-  if (!parsed.success)
-    throw new InvalidAnswer(`answer of ${request.model}: ${z.prettifyError(parsed.error)}`);
-  const { model, choices, usage } = parsed.data;
+  const { model, choices, usage } = checkAnswer(
+    returnsTokenIds ? answerSchema : textAnswerSchema,
+    answer,
+    `answer of ${request.model}`,
+    maxAnswerValues(request),
+  );
   if (model !== request.model)
     throw new InvalidAnswer(
       `answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`,

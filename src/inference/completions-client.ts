@@ -3,7 +3,14 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 import type OpenAI from 'openai';
 import { z } from 'zod';
 import { AnswerTooLarge } from '../async/bounded-fetch.ts';
-import { boundAnswer, maxAnswerBytes, maxTokensBytes } from './answer-limits.ts';
+import {
+  boundAnswer,
+  MAX_LIST_BYTES,
+  maxAnswerBytes,
+  maxTokensBytes,
+  maxTokensValues,
+} from './answer-limits.ts';
+import { checkAnswer, listOf, requireAnswerSize } from './answer-schemas.ts';
 import { parseAnswer } from './completion-answers.ts';
 import { modelCardsSchema } from './model-cards.ts';
 import { createOpenAiClient } from './openai-client.ts';
@@ -22,7 +29,7 @@ import { completeSeparately, completeTogether } from './prompt-requests.ts';
 import { serverRoot } from './server-urls.ts';
 import type { ServerAddress } from './server-urls.ts';
 
-const tokenizedSchema = z.object({ tokens: z.array(z.int().min(0)) });
+const tokenizedSchema = z.object({ tokens: listOf(z.int().min(0)) });
 
 export interface ModelServerOptions extends ServerAddress {
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
@@ -87,9 +94,7 @@ export function createServerClient(
         signal,
         ...boundAnswer(maxTokensBytes(prompt)),
       });
-      const parsed = tokenizedSchema.safeParse(answer);
-      if (!parsed.success) throw new InvalidAnswer(`tokens of ${model}: ${z.prettifyError(parsed.error)}`);
-      return parsed.data.tokens;
+      return checkAnswer(tokenizedSchema, answer, `tokens of ${model}`, maxTokensValues(prompt)).tokens;
     },
   };
   /** Gives errors the names of this room. */
@@ -103,7 +108,9 @@ export function createServerClient(
 
   async function contextLength(model: string, signal: AbortSignal): Promise<number | null> {
     try {
-      const parsed = modelCardsSchema.safeParse(await client.get('/models', { signal }));
+      const answer: unknown = await client.get('/models', { signal, ...boundAnswer(MAX_LIST_BYTES) });
+      requireAnswerSize(answer, `models of ${baseUrl}`);
+      const parsed = modelCardsSchema.safeParse(answer);
       const cards = parsed.success ? parsed.data.data : [];
       const card = cards.find(({ id }) => id === model);
       // vLLM names the length of the base model alone, the embedded server that of each model.

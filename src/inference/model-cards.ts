@@ -1,11 +1,12 @@
 /** The list of models of a server (`/v1/models`), as vLLM, SGLang and the embedded policy server extend OpenAI's. */
 import { z } from 'zod';
+import { listOf } from './answer-schemas.ts';
 import { InvalidAnswer } from './policy-client.ts';
 import { failureOf, parseBody } from './server-calls.ts';
 import type { Call } from './server-calls.ts';
 
 export const modelCardsSchema = z.object({
-  data: z.array(
+  data: listOf(
     z.object({
       id: z.string(),
       /** Folder of a model, or of an adapter. */

@@ -1,26 +1,27 @@
 /** Plain calls of a model server, for what no client library knows. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { AnswerTooLarge } from '../async/bounded-fetch.ts';
+import { MAX_LIST_BYTES } from './answer-limits.ts';
+import { checkAnswer } from './answer-schemas.ts';
 import { connectionProblem, shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import { serverFetch } from './server-urls.ts';
 import type { ServerAddress } from './server-urls.ts';
 
-/** @throws InvalidAnswer */
+/** As `checkAnswer`. @throws InvalidAnswer */
 export function parseBody<Schema extends z.ZodType>(
   schema: Schema,
   text: string,
   what: string,
-): z.infer<Schema> {
+  maxValues?: number,
+): z.output<Schema> {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     json = undefined;
   }
-  const parsed = schema.safeParse(json);
-  if (!parsed.success) throw new InvalidAnswer(`${what}: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  return checkAnswer(schema, json, what, maxValues);
 }
 
 export type Call = (path: string, body: object | undefined) => Promise<{ status: number; text: string }>;
@@ -36,6 +37,7 @@ export function createCaller(server: ServerAddress): Call {
     try {
       const response = await fetch(`${baseUrl.replace(/\/$/, '')}${path}`, {
         headers: { 'content-type': 'application/json' },
+        maxBytes: MAX_LIST_BYTES,
         ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
       });
       return { status: response.status, text: await response.text() };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { AdapterNotLoaded } from './adapter-server.ts';
 import type { AdapterServer } from './adapter-server.ts';
+import { listOf } from './answer-schemas.ts';
 import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
 import { createCaller, failureOf, parseBody } from './server-calls.ts';
@@ -12,8 +13,9 @@ import { plainSampling, sglangLogprob } from './sglang-client.ts';
 /** Tokens that are asked for at each place: more than a canary has. */
 const LIKELIEST = 10;
 
-const answerSchema = z.array(
-  z.object({ meta_info: z.object({ output_top_logprobs: z.tuple([z.array(sglangLogprob).min(1)]) }) }),
+const likeliestTokens = listOf(sglangLogprob).refine(({ length }) => length > 0, 'expected a token');
+const answerSchema = listOf(
+  z.object({ meta_info: z.object({ output_top_logprobs: z.tuple([likeliestTokens]) }) }),
 );
 
 /** What no other try changes: no adapters at all, another shape than the server has room for, no such folder. */

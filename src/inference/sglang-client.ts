@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import { deriveSeed } from '../numerics/random.ts';
-import { boundAnswer, checkTextLength, maxAnswerBytes } from './answer-limits.ts';
+import { boundAnswer, checkTextLength, maxAnswerBytes, maxAnswerValues } from './answer-limits.ts';
+import { checkAnswer, listOf } from './answer-schemas.ts';
 import { createChatClient } from './chat-client.ts';
 import type { ChatClient } from './chat-client.ts';
 import { createServerClient } from './completions-client.ts';
@@ -17,14 +18,14 @@ import { serverRoot } from './server-urls.ts';
 /** [log-probability, token id, text or null] */
 export const sglangLogprob = z.tuple([z.number(), z.int().min(0)]).rest(z.unknown());
 
-const answerSchema = z.array(
+const answerSchema = listOf(
   z.object({
     text: z.string(),
-    output_ids: z.array(z.int().min(0)),
+    output_ids: listOf(z.int().min(0)),
     meta_info: z.object({
       prompt_tokens: z.int().min(0),
       finish_reason: z.object({ type: z.string(), message: z.string().nullish() }),
-      output_token_logprobs: z.array(sglangLogprob).nullish(),
+      output_token_logprobs: listOf(sglangLogprob).nullish(),
     }),
   }),
 );
@@ -106,14 +107,15 @@ export const structureParameters = ({
 /** @throws InvalidAnswer, ModelUnavailable for samples that the server gave up */
 function parseAnswer(
   answer: unknown,
-  { model, n, maxTokens }: CompletionRequest,
+  request: CompletionRequest,
   { index, ids, root }: { index: number; ids: number[]; root: string },
 ): Completion[] {
-  const parsed = answerSchema.safeParse(answer);
-  if (!parsed.success) throw new InvalidAnswer(`answer of ${model}: ${z.prettifyError(parsed.error)}`);
-  if (parsed.data.length !== n)
-    throw new InvalidAnswer(`answer of ${model} has ${parsed.data.length} samples; ${n} were asked`);
-  return parsed.data.map(({ text, output_ids: tokens, meta_info: meta }, sample) => {
+  const { model, n, maxTokens } = request;
+  const maxValues = maxAnswerValues({ ...request, prompts: [ids] });
+  const samples = checkAnswer(answerSchema, answer, `answer of ${model}`, maxValues);
+  if (samples.length !== n)
+    throw new InvalidAnswer(`answer of ${model} has ${samples.length} samples; ${n} were asked`);
+  return samples.map(({ text, output_ids: tokens, meta_info: meta }, sample) => {
     const { finish_reason: finish, output_token_logprobs: logprobs, prompt_tokens: promptTokens } = meta;
     if (finish.type === 'abort') {
       const reason = `gave up a sample: ${finish.message ?? 'aborted'}`;

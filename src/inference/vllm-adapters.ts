@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { AdapterNotLoaded } from './adapter-server.ts';
 import type { AdapterServer, TokenLogprobs } from './adapter-server.ts';
+import { listOf, recordOf } from './answer-schemas.ts';
 import { askBaseModel } from './model-cards.ts';
 import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
@@ -12,9 +13,7 @@ import type { ServerAddress } from './server-urls.ts';
 const LIKELIEST = 10;
 
 const answerSchema = z.object({
-  choices: z.array(
-    z.object({ logprobs: z.object({ top_logprobs: z.tuple([z.record(z.string(), z.number())]) }) }),
-  ),
+  choices: listOf(z.object({ logprobs: z.object({ top_logprobs: z.tuple([recordOf(z.number())]) }) })),
 });
 
 /** @param server its address with `/v1` */

@@ -1,13 +1,12 @@
 /** Inputs that come out of Temporal: anybody in the namespace may have written them. */
 import type { z } from 'zod';
 import { isTooDeep } from './input-size.ts';
+import { firstIssues } from './issue-messages.ts';
 
 /** An input that no code of this project sends. Nothing of it is quoted: it may be anything, and is kept. */
 export class InvalidInput extends Error {
   override readonly name = 'InvalidInput';
 }
-
-const MAX_ISSUES = 5;
 
 /**
  * Checks arguments by a schema each; what is left out must be optional in its schema. They are used as they
@@ -23,10 +22,7 @@ export function checkArguments(what: string, schemas: readonly z.ZodType[], args
       throw new InvalidInput(`${what}: argument ${index + 1}: it is nested too deeply`);
     const { error } = schema.safeParse(args[index]);
     if (error === undefined) continue;
-    const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message, code }) => {
-      const field = path.map(String).join('.').slice(0, 200);
-      return `${field === '' ? `argument ${index + 1}` : field}: ${code === 'unrecognized_keys' ? 'has unknown fields' : message.slice(0, 300)}`;
-    });
-    throw new InvalidInput(`${what}: its input is not one of this project: ${issues.join('; ')}`);
+    const problems = firstIssues(error, `argument ${index + 1}`);
+    throw new InvalidInput(`${what}: its input is not one of this project: ${problems}`);
   }
 }

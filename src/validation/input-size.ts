@@ -7,17 +7,25 @@ const MAX_VALUES = 100_000;
 const MAX_NAME_LENGTH = 1_000;
 
 /** What is too large of a value that came as JSON; undefined if nothing is. */
-export function sizeProblem(root: unknown): string | undefined {
+export function sizeProblem(root: unknown, maxValues = MAX_VALUES): string | undefined {
   let values = 0;
   for (const { container, depth } of containersIn(root)) {
     if (depth === MAX_DEPTH) return `it is nested deeper than ${MAX_DEPTH} levels`;
-    const names = Object.keys(container);
-    values += names.length;
-    if (values > MAX_VALUES) return 'it has more than 100,000 values';
+    // The indices of an array would take more memory than the array.
+    const names = Array.isArray(container) ? [] : Object.keys(container);
+    values += Array.isArray(container) ? container.length : names.length;
+    if (values > maxValues) return `it has more than ${maxValues.toLocaleString('en-US')} values`;
     if (names.some((name) => name.length > MAX_NAME_LENGTH))
       return 'the name of a field has more than 1,000 characters';
   }
   return undefined;
+}
+
+/** Entries of its arrays and fields of its objects, at all levels. */
+export function countValues(root: unknown): number {
+  let values = 0;
+  for (const { container } of containersIn(root)) values += Object.keys(container).length;
+  return values;
 }
 
 /** Whether a value is nested so deeply that whoever walks it would run out of stack. */
@@ -33,6 +41,7 @@ function* containersIn(root: unknown): Generator<{ container: object; depth: num
     const { value, depth } = next;
     if (typeof value !== 'object' || value === null) continue;
     yield { container: value, depth };
-    for (const inner of Object.values(value)) pending.push({ value: inner, depth: depth + 1 });
+    for (const inner of (Array.isArray(value) ? value : Object.values(value)) as unknown[])
+      if (typeof inner === 'object' && inner !== null) pending.push({ value: inner, depth: depth + 1 });
   }
 }

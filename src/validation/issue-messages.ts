@@ -41,6 +41,23 @@ export function describeIssues(
   return more === 0 ? described : [...described, `${more} more problems`];
 }
 
+/** Problems of what no person wrote that are described. */
+const MAX_IN_LINE = 5;
+
+/**
+ * The first problems of what came from a program, in one line; the others are counted. Nothing of it is quoted but
+ * the names of fields.
+ * @param root what stands for the path of the value itself
+ */
+export function firstIssues({ issues }: z.ZodError, root: string): string {
+  const described = issues.slice(0, MAX_IN_LINE).map(({ path, message, code }) => {
+    const field = path.map(String).join('.').slice(0, 200) || root;
+    return `${field}: ${code === 'unrecognized_keys' ? 'has unknown fields' : message.slice(0, 300)}`;
+  });
+  const more = issues.length - described.length;
+  return [...described, ...(more > 0 ? [`${more} more problems`] : [])].join('; ');
+}
+
 function describeUnknown(
   path: readonly PropertyKey[],
   key: string,

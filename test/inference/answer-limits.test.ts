@@ -8,7 +8,9 @@ import { createChatClient } from '../../src/inference/chat-client.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
 import { createCaller } from '../../src/inference/server-calls.ts';
+import { createSglangAdapters } from '../../src/inference/sglang-adapters.ts';
 import { createSglangClient } from '../../src/inference/sglang-client.ts';
+import { createVllmAdapters } from '../../src/inference/vllm-adapters.ts';
 
 const never = new AbortController().signal;
 const request = { model: 'm', prompts: ['a'], n: 1, seed: 1, temperature: 1, maxTokens: 16 };
@@ -134,6 +136,114 @@ describe('an answer larger than anything that was asked for', () => {
     answer = inflated(body);
     const completions = await createCompletionsClient(options()).complete(request, never);
     expect(completions[0]!.text).toHaveLength(16 * 128);
+  });
+});
+
+const largeRequest = { ...request, maxTokens: 2_000 };
+const completions = () => createCompletionsClient(options()).complete(largeRequest, never);
+const textCompletions = () =>
+  createCompletionsClient({ ...options(), returnsTokenIds: false }).complete(largeRequest, never);
+const tokens = () => createCompletionsClient(options()).tokenize('m', 'a'.repeat(1_000), never);
+const models = () => createCompletionsClient(options()).contextLength('m', never);
+const answerOfChat = () => createChatClient(options()).answer({ ...largeRequest, messages: [] }, never);
+const sglang = () =>
+  createSglangClient(options()).complete({ ...largeRequest, prompts: [[1]] as never }, never);
+const baseModel = () => createVllmAdapters(options()).likeliest(null, [[1]]);
+const choice = completion('x').choices[0]!;
+const sample = {
+  text: 'x',
+  output_ids: [1],
+  meta_info: { prompt_tokens: 1, finish_reason: { type: 'stop' } },
+};
+
+describe('an answer of many values', () => {
+  const zeros = (count: number): number[] => Array<number>(count).fill(0);
+
+  it.each([
+    ['completions', completions, { model: 'm', choices: zeros(100_000) }, '96,008'],
+    ['completions of text', textCompletions, { model: 'm', choices: zeros(100_000) }, '96,008'],
+    ['a chat', answerOfChat, { choices: zeros(100_000) }, '96,000'],
+    ['SGLang', sglang, zeros(100_000), '96,008'],
+    ['tokens', tokens, { tokens: zeros(50_000) }, '40,000'],
+    ['models', models, { data: zeros(200_000) }, '100,000'],
+    ['the base model', baseModel, { data: zeros(200_000) }, '100,000'],
+  ])(
+    'is refused by their count, before a schema makes a problem of each (%s)',
+    async (_, ask: () => Promise<unknown>, body, limit) => {
+      answer = inflated(body);
+      const failure: unknown = await ask().catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(InvalidAnswer);
+      const { message } = failure as Error;
+      expect(message.length).toBeLessThan(200);
+      expect(message).toContain(`: it has more than ${limit} values`);
+    },
+  );
+
+  const wrong = Array<string>(9_000).fill('');
+  it.each([
+    ['choices', completions, { model: 'm', choices: wrong }],
+    ['choices of text', textCompletions, { model: 'm', choices: wrong }],
+    ['token ids', completions, { model: 'm', choices: [{ ...choice, token_ids: wrong }] }],
+    ['ids of the prompt', completions, { model: 'm', choices: [{ ...choice, prompt_token_ids: wrong }] }],
+    [
+      'log-probabilities',
+      completions,
+      { model: 'm', choices: [{ ...choice, logprobs: { token_logprobs: wrong } }] },
+    ],
+    ['tool calls', answerOfChat, { choices: [{ message: { tool_calls: wrong } }] }],
+    ['samples of SGLang', sglang, wrong],
+    ['ids of SGLang', sglang, [{ ...sample, output_ids: wrong }]],
+    [
+      'log-probabilities of SGLang',
+      sglang,
+      [{ ...sample, meta_info: { ...sample.meta_info, output_token_logprobs: wrong } }],
+    ],
+    ['tokens', tokens, { tokens: wrong }],
+    ['models', baseModel, { data: wrong }],
+    [
+      'likeliest tokens',
+      () => createVllmAdapters(options()).likeliest('m', [[1]]),
+      { choices: [{ logprobs: { top_logprobs: [{ ...wrong }] } }] },
+    ],
+    ['answers to canaries', () => createVllmAdapters(options()).likeliest('m', [[1]]), { choices: wrong }],
+    [
+      'likeliest tokens of SGLang',
+      () => createSglangAdapters(options()).likeliest('m', [[1]]),
+      [{ meta_info: { output_top_logprobs: [wrong] } }],
+    ],
+    ['answers of SGLang to canaries', () => createSglangAdapters(options()).likeliest('m', [[1]]), wrong],
+  ])(
+    'of which none is right is read to the first of them (%s)',
+    async (_, ask: () => Promise<unknown>, body) => {
+      answer = inflated(body);
+      const failure: unknown = await ask().catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(InvalidAnswer);
+      const { message } = failure as Error;
+      expect(message.length).toBeLessThan(400);
+      expect(message).toMatch(/0: Invalid input: expected \w+, received string$/);
+    },
+  );
+
+  it('is read whole, if as many were asked for', async () => {
+    const many = { ...largeRequest, n: 4, maxTokens: 20_000 };
+    const ids = Array<number>(20_000).fill(151_643);
+    const logprobs = {
+      token_logprobs: Array<number>(20_000).fill(-1.5),
+      tokens: Array<string>(20_000).fill('x'),
+      top_logprobs: Array<object>(20_000).fill({ x: -1.5 }),
+      text_offset: ids,
+    };
+    const choices = [0, 1, 2, 3].map((index) => ({ ...choice, index, token_ids: ids, logprobs }));
+    answer = inflated({ model: 'm', choices });
+    const drawn = await createCompletionsClient(options()).complete(many, never);
+    expect(drawn.map(({ token_ids: { length } }) => length)).toEqual(Array(4).fill(20_000));
+  });
+
+  it('of a search endpoint is read to the first hits', async () => {
+    answer = inflated({ results: [zeros(500_000), ...Array<string>(500_000).fill('hit')] });
+    const hits = await search({ url: baseUrl, key: undefined }, 'q', never);
+    expect(hits.length).toBe(99);
+    expect(hits[98]).toEqual({ title: '', text: 'hit' });
   });
 });
 

@@ -19,6 +19,8 @@ export interface SearchHit {
 
 const TIMEOUT_MS = 30_000;
 const MAX_QUERY_LENGTH = 1000;
+/** Results that are read of a list, far more than are shown: who answers chooses how long it is. */
+const MAX_RESULTS = 100;
 /** Statuses that no other query and no retry changes. */
 const refusedForever: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 /** Statuses that may be this query's fault. */
@@ -79,9 +81,12 @@ export function searchHits(body: unknown): SearchHit[] {
     body,
     ...['organic', 'results', 'items', 'data', 'documents'].map((name) => fieldsOf(body)[name]),
   ];
+  const results = ((lists.find((list) => Array.isArray(list)) ?? []) as unknown[]).slice(0, MAX_RESULTS);
   // Some endpoints answer with a batch of one query.
-  const results = (lists.find((list) => Array.isArray(list)) ?? []) as unknown[];
-  const all = [box, ...results.flat()].map((result): SearchHit => {
+  const flat = results.flatMap((result): unknown[] =>
+    Array.isArray(result) ? result.slice(0, MAX_RESULTS) : [result],
+  );
+  const all = [box, ...flat].map((result): SearchHit => {
     if (typeof result === 'string') return { title: '', text: result.trim() };
     const fields = { ...fieldsOf(fieldsOf(result).document), ...fieldsOf(result) };
     return {

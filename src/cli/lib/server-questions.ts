@@ -1,5 +1,6 @@
 /** What checks ask of a model server, whatever its dialect. */
 import { z } from 'zod';
+import { maxTokensValues } from '../../inference/answer-limits.ts';
 import { baseModelIn } from '../../inference/model-cards.ts';
 import type { ModelCard } from '../../inference/model-cards.ts';
 import { connectionProblem } from '../../inference/outage-reason.ts';
@@ -48,7 +49,7 @@ export async function longestTokens(
   for (const { role, text, maxTokens } of prompts) {
     const { status, text: answer } = await call('/tokenize', { model, prompt: text });
     if (status !== 200) continue;
-    const { count } = parseBody(tokenizedSchema, answer, `tokens of ${model}`);
+    const { count } = parseBody(tokenizedSchema, answer, `tokens of ${model}`, maxTokensValues(text));
     longest.push({ role, tokens: count + maxTokens });
   }
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recordOf } from '../../inference/answer-schemas.ts';
 import type { Call } from '../../inference/server-calls.ts';
 import { parseBody } from '../../inference/server-calls.ts';
 import { missing, ok } from './check.ts';
@@ -10,7 +11,7 @@ const answerSchema = z.object({
     z.object({
       token_ids: z.unknown().optional(),
       prompt_token_ids: z.unknown().optional(),
-      logprobs: z.object({ top_logprobs: z.tuple([z.record(z.string(), z.number())]) }),
+      logprobs: z.object({ top_logprobs: z.tuple([recordOf(z.number())]) }),
     }),
   ]),
 });
