@@ -36,6 +36,14 @@ export function describeIssues(
       ? issue.keys.map((key) => () => describeUnknown(issue.path, key, root, schema))
       : [() => describeIssue(issue, root, schema)],
   );
+  return describeFirst(problems);
+}
+
+/** The first 20 of some problems, and how many more there are. */
+export const firstProblems = (problems: readonly string[]): string[] =>
+  describeFirst(problems.map((problem) => () => problem));
+
+function describeFirst(problems: readonly (() => string)[]): string[] {
   const described = problems.slice(0, MAX_DESCRIBED).map((describe) => describe());
   const more = problems.length - described.length;
   return more === 0 ? described : [...described, `${more} more problems`];

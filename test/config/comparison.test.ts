@@ -49,6 +49,38 @@ test('best-of-n is compared on equal terms: what its candidates cost is no rollo
   });
 });
 
+test('what arms multiply is limited: the shared experiment is merged and kept once for each', () => {
+  const settings = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`s${index}`, 0]));
+  const world = (count: number): object => ({ type: 'external', name: 'x', settings: settings(count) });
+  const arms = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`a${index}`, {}]));
+  const multiplied = { arms, baseline: 'a0', crossPlay: null, probes: null };
+  expect(changed({ ...multiplied, 'experiment.world': world(20_000) })).toMatch(
+    /^comparison: arms: got 10, whose experiments have 200,\d{3} values together; expected at most 100,000$/,
+  );
+  expect(changed({ ...multiplied, 'experiment.world': world(9_000) })).toBe('accepted');
+});
+
+test('of too many arms only the number is told, and not with each measure', () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => `a${index}`);
+  const arms = Object.fromEntries(names.map((name) => [name, {}]));
+  const absent = Array.from({ length: 1_000 }, (_, index) => `b${index}`);
+  const line = changed({ arms, baseline: 'b', 'crossPlay.arms': absent, 'probes.arms': absent });
+  expect(line.length).toBeLessThan(200);
+  expect(line).toBe('comparison: seeds: got 2 for 20000 arms; expected at most 200 runs');
+});
+
+test('of many problems the first 20 are described, and the others counted', () => {
+  const absent = Array.from({ length: 1_000 }, (_, index) => `b${index}`);
+  const lines = changed({ 'crossPlay.arms': absent }).split('\n');
+  expect(lines.length).toBe(21);
+  expect(lines.at(-1)).toBe('comparison: 980 more problems');
+  const unknown = Object.fromEntries(absent.map((name) => [name, 0]));
+  const ofArm = changed({ 'arms.tuned': unknown }).split('\n');
+  expect(ofArm.length).toBe(21);
+  expect(ofArm.at(-1)).toBe('comparison: arms.tuned: 980 more problems');
+});
+
 describe('what is wrong is named', () => {
   test.each([
     ['an unknown field', { seed: 3 }, 'comparison: seed: unknown field; did you mean "seeds"?'],
