@@ -1,6 +1,6 @@
 /**
  * Answers of servers, held to schemas. A server chooses what it answers, and a list or record of zod makes a
- * problem of each wrong entry: some 300 bytes for two of the answer. Those here stop at the first.
+ * problem of each wrong entry: some 300 bytes for two of the answer. Those here stop early.
  */
 import { z } from 'zod';
 import { sizeProblem } from '../validation/input-size.ts';
@@ -12,17 +12,31 @@ const MAX_PLAIN_VALUES = 100_000;
 
 type Issues = z.core.$ZodRawIssue[];
 
-/** A list up to its first wrong entry. */
-export const listOf = <Entry extends z.ZodType>(entry: Entry) =>
-  z.array(z.unknown()).transform((values, { issues }): z.output<Entry>[] => {
-    const entries: z.output<Entry>[] = [];
-    for (const [index, value] of values.entries()) {
-      const parsed = parseEntry(entry, value, index, issues);
-      if (parsed === undefined) break;
+/** Entries that are parsed together: one by one takes three times as long, and answers have a million of them. */
+const PART = 500;
+
+/** A list up to its first wrong part. */
+export function listOf<Entry extends z.ZodType>(entry: Entry) {
+  const part = z.array(entry);
+  return z.array(z.unknown()).transform((values, { issues }): z.output<Entry>[] => {
+    const entries: z.output<Entry>[][] = [];
+    for (let from = 0; from < values.length; from += PART) {
+      const parsed = part.safeParse(values.slice(from, from + PART));
+      if (!parsed.success) {
+        const [
+          {
+            path: [index, ...path],
+            message,
+          },
+        ] = parsed.error.issues as [z.core.$ZodIssue];
+        issues.push({ code: 'custom', input: undefined, path: [from + Number(index), ...path], message });
+        break;
+      }
       entries.push(parsed.data);
     }
-    return entries;
+    return entries.flat();
   });
+}
 
 /** An object of any names up to its first wrong value. */
 export const recordOf = <Entry extends z.ZodType>(entry: Entry) =>
