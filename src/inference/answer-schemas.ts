@@ -23,13 +23,9 @@ export function listOf<Entry extends z.ZodType>(entry: Entry) {
     for (let from = 0; from < values.length; from += PART) {
       const parsed = part.safeParse(values.slice(from, from + PART));
       if (!parsed.success) {
-        const [
-          {
-            path: [index, ...path],
-            message,
-          },
-        ] = parsed.error.issues as [z.core.$ZodIssue];
-        issues.push({ code: 'custom', input: undefined, path: [from + Number(index), ...path], message });
+        const { path, message } = parsed.error.issues[0]!;
+        const [index, ...inner] = path;
+        issues.push({ code: 'custom', input: undefined, path: [from + Number(index), ...inner], message });
         break;
       }
       entries.push(parsed.data);
