@@ -1,9 +1,8 @@
 /** What a server of a checkpoint must answer: a small file next to it, which no hash and no ledger covers. */
-import { readFile } from 'node:fs/promises';
 import { atomicWrite } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
-import { undefinedIfMissing } from './errors.ts';
 import { canaryPath } from './object-paths.ts';
+import { readHashedText } from './plain-files.ts';
 import type { FolderRef } from './references.ts';
 
 /** Writes the canary of a checkpoint. It follows from the weights, so writing it twice changes nothing. */
@@ -12,7 +11,7 @@ export const writeCanary = (root: string, checkpoint: FolderRef, canary: object)
 
 /** Undefined if the checkpoint has none, as those of older versions do, and if it is torn or altered. */
 export async function readCanary(root: string, checkpoint: FolderRef): Promise<unknown> {
-  const text = await undefinedIfMissing(readFile(canaryPath(root, checkpoint), 'utf8'));
+  const text = await readHashedText(canaryPath(root, checkpoint));
   if (text === undefined) return undefined;
   try {
     const { canary, sha256 } = JSON.parse(text) as { canary: object; sha256: string };

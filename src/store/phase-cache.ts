@@ -1,10 +1,11 @@
-import { readFile, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { atomicCreate, atomicRemove, temporaryName } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
-import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
+import { errorCode, InvalidArtifact, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
+import { readHashedText } from './plain-files.ts';
 
 /**
  * Names a piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs.
@@ -28,10 +29,11 @@ export class PhaseCache {
   }
 
   /**
-   * The value recorded under a key. A damaged record is reported and removed, and so is one whose value does
-   * not pass `check` (give `(value) => store.checkAll(value)` to check the objects behind it): the work is
-   * done again.
-   * @throws StoreUnavailable, and what `check` throws other than InvalidArtifact
+   * The value recorded under a key. A damaged record is reported and removed, and so are a link and a pipe in
+   * its place, and one whose value does not pass `check` (give `(value) => store.checkAll(value)` to check the
+   * objects behind it): the work is done again.
+   * @throws StoreUnavailable, InvalidArtifact if a folder above the record is a link, and what `check` throws
+   * other than InvalidArtifact
    */
   async lookup<T>(
     key: PhaseKey,
@@ -88,7 +90,7 @@ export class PhaseCache {
     if (readRecord(key, text) === undefined)
       this.#onDamage({ file, problem: 'the record is torn or altered; its work is done again' });
     else await atomicCreate(file, text);
-    await rm(aside, { force: true });
+    await rm(aside, { recursive: true, force: true });
     return undefined;
   }
 }
@@ -136,7 +138,7 @@ const plainKey = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): Pha
 });
 
 function read(file: string): Promise<string | undefined> {
-  return withDiskErrors(file, () => undefinedIfMissing(readFile(file, 'utf8')));
+  return withDiskErrors(file, () => readHashedText(file));
 }
 
 function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {

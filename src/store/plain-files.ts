@@ -13,6 +13,12 @@ import { LINK_REMEDY, openInPlace } from './real-place.ts';
 /** Files hold prompts, traces and names of servers: nobody else of the machine reads them. */
 const OWNER_ONLY = 0o600;
 
+class NotAFile extends InvalidArtifact {
+  constructor(path: string) {
+    super(path, 'it is a link, a pipe or a device, where a file belongs', {}, LINK_REMEDY);
+  }
+}
+
 /**
  * Opens a file, which must be one.
  * @param flags of `node:fs` constants, such as O_RDONLY
@@ -24,12 +30,12 @@ export async function openPlainFile(path: string, flags: number): Promise<FileHa
     // A pipe would wait for its other end without O_NONBLOCK.
     handle = await openInPlace(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, OWNER_ONLY);
   } catch (error) {
-    if (['ELOOP', 'ENXIO', 'EMLINK'].includes(errorCode(error) ?? '')) throw notAFile(path);
+    if (['ELOOP', 'ENXIO', 'EMLINK'].includes(errorCode(error) ?? '')) throw new NotAFile(path);
     throw error;
   }
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
-  throw notAFile(path);
+  throw new NotAFile(path);
 }
 
 /** The content of a file. @throws as `openPlainFile` */
@@ -42,10 +48,24 @@ export async function readPlainFile(path: string): Promise<Buffer> {
   }
 }
 
+/**
+ * The text of a file that says its own hash; undefined if there is none. A link, a pipe or a folder in its place
+ * has an empty text, which is as damaged as a torn one.
+ * @throws InvalidArtifact if a folder above it is a link
+ */
+export async function readHashedText(path: string): Promise<string | undefined> {
+  try {
+    return (await undefinedIfMissing(readPlainFile(path)))?.toString('utf8');
+  } catch (error) {
+    if (error instanceof NotAFile) return '';
+    throw error;
+  }
+}
+
 /** Whether a file is there. @throws InvalidArtifact for a link or anything else that is no file */
 export async function isPlainFile(path: string): Promise<boolean> {
   const stats = await undefinedIfMissing(lstat(path));
-  if (stats !== undefined && !stats.isFile()) throw notAFile(path);
+  if (stats !== undefined && !stats.isFile()) throw new NotAFile(path);
   return stats !== undefined;
 }
 
@@ -77,6 +97,3 @@ export async function makePlainFolder(root: string, folder: string): Promise<voi
     await makeFolder(path);
   }
 }
-
-const notAFile = (path: string): InvalidArtifact =>
-  new InvalidArtifact(path, 'it is a link, a pipe or a device, where a file belongs', {}, LINK_REMEDY);

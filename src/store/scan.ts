@@ -1,10 +1,10 @@
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isTemporary } from './atomic-write.ts';
 import { undefinedIfMissing } from './errors.ts';
 import { parseKeyRecord } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
-import { readPlainFile } from './plain-files.ts';
+import { readHashedText, readPlainFile } from './plain-files.ts';
 import { refsIn } from './references.ts';
 import type { Ref } from './references.ts';
 
@@ -103,11 +103,15 @@ export type RecordedKey = { file: string; key: PhaseKey; refs: Ref[] };
 /** The records of finished work, by path, with the references in their values. */
 export async function scanKeys(root: string): Promise<RecordedKey[]> {
   const folder = join(root, 'keys');
-  const names = (await undefinedIfMissing(readdir(folder, { recursive: true }))) ?? [];
+  // With the types of its entries, it does not look into links.
+  const options = { recursive: true, withFileTypes: true } as const;
+  const entries = (await undefinedIfMissing(readdir(folder, options))) ?? [];
+  const files = entries
+    .filter(({ name }) => /[0-9a-f]{64}\.json$/.test(name))
+    .map(({ parentPath, name }) => join(parentPath, name));
   const keys: RecordedKey[] = [];
-  for (const name of names.filter((name) => /[0-9a-f]{64}\.json$/.test(name)).sort()) {
-    const file = join(folder, name);
-    const record = parseKeyRecord((await undefinedIfMissing(readFile(file, 'utf8'))) ?? '');
+  for (const file of files.sort()) {
+    const record = parseKeyRecord((await readHashedText(file)) ?? '');
     // A damaged record references nothing: its phase is done again.
     if (record === undefined) continue;
     keys.push({ file, key: record.key, refs: [...refsIn(record.value)].map(({ ref }) => ref) });
