@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atomicRemove, syncFolder } from './atomic-write.ts';
-import { errorCode, Superseded, undefinedIfMissing, withDiskErrors } from './errors.ts';
+import { errorCode, InvalidArtifact, Superseded, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { checkKey, zeroPad } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
 import { makePlainFolder, readPlainFile, requirePlainFolder } from './plain-files.ts';
-import { openInPlace } from './real-place.ts';
+import { LINK_REMEDY, openInPlace } from './real-place.ts';
 
 /**
  * The right of one attempt to write in a work folder, until another attempt claims the next number. No
@@ -24,7 +24,8 @@ export type WorkFolder = {
   path: string;
   /**
    * Claims the next number.
-   * @throws StoreUnavailable, Superseded if the folder was removed because its work is finished
+   * @throws StoreUnavailable, Superseded if the folder was removed because its work is finished,
+   * InvalidArtifact if it holds a claim of a number that no work reaches
    */
   claim(): Promise<FencingToken>;
   /** Removes the folder and all claims on it: once the result is recorded. */
@@ -83,10 +84,18 @@ async function claim(path: string): Promise<FencingToken> {
   return { number, isCurrent, assertCurrent };
 }
 
+/** Far above what any work claims; near 2^53 one more is no other number. */
+const MAX_CLAIM = 1e9;
+
+/** @throws InvalidArtifact for a link in the place of the folder, and for a number that no work reaches */
 async function highestClaim(fence: string): Promise<number> {
   await requirePlainFolder(fence);
   const names = (await undefinedIfMissing(readdir(fence))) ?? [];
-  return Math.max(0, ...names.filter((name) => /^\d+$/.test(name)).map(Number));
+  const claims = names.filter((name) => /^\d+$/.test(name));
+  const excess = claims.find((name) => Number(name) >= MAX_CLAIM);
+  if (excess !== undefined)
+    throw new InvalidArtifact(join(fence, excess), 'no work has so many claims', {}, LINK_REMEDY);
+  return Math.max(0, ...claims.map(Number));
 }
 
 async function createExclusively(fence: string, number: number, token: string): Promise<boolean> {

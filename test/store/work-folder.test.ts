@@ -44,6 +44,18 @@ test('a claim on a folder that was removed and made again is not mistaken for th
   expect(await renewed.isCurrent()).toBe(true);
 });
 
+test.each([1e9, 2 ** 53, '9'.repeat(20)])(
+  'a claim of a number that no work reaches is refused: %s',
+  async (number) => {
+    const work = await openWork(await temporaryFolder(), someKey());
+    const claim = await work.claim();
+    await writeFile(join(work.path, 'fence', String(number)), '');
+    const refusal = { name: 'InvalidArtifact', file: join(work.path, 'fence', String(number)) };
+    await expect(work.claim()).rejects.toMatchObject(refusal);
+    await expect(claim.isCurrent()).rejects.toMatchObject(refusal);
+  },
+);
+
 test('removing takes everything, and twice is as good as once', async () => {
   const root = await temporaryFolder();
   const work = await openWork(root, someKey());

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -125,7 +126,7 @@ class WorkFolder:
         """Raises Superseded if another job has claimed the folder after this one."""
         folder = self.path / "fence"
         highest = (
-            max((int(name) for name in os.listdir(folder) if name.isdigit()), default=0)
+            max((int(name) for name in os.listdir(folder) if re.fullmatch("[0-9]+", name)), default=0)
             if folder.is_dir()
             else 0
         )

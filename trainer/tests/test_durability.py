@@ -187,6 +187,13 @@ def test_higher_fence_forbids_every_write(launcher, undisturbed, tmp_path):
     assert not any((late / name).exists() for name in ("checkpoints", "output", "result.json"))
 
 
+@pytest.mark.parametrize("name", ["\u00b2", "\u0663", "2x", "-2"])
+def test_a_name_that_the_worker_takes_for_no_claim_is_none(tmp_path, name):
+    (tmp_path / "fence").mkdir()
+    (tmp_path / "fence" / name).touch()
+    WorkFolder(tmp_path, 1).check_fence()
+
+
 def test_claim_while_running_stops_the_old_job(launcher, model, tmp_path):
     folder = work_folder(tmp_path / "work", "rwr", sequences(3000, rows=1), model, checkpoint_every=5000)
     ended = launcher.start(folder)
