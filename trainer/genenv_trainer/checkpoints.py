@@ -16,6 +16,9 @@ from genenv_trainer.work_folder import WorkFolder, fsync_path, fsync_tree, refus
 KEPT = 2
 """The newest, and the one before in case the newest is torn."""
 
+FILES = {"weights.safetensors", "optimizer.safetensors", "state.json"}
+"""All that a checkpoint's manifest names: whoever writes it can have no file elsewhere read."""
+
 
 class StepCheckpoints:
     """`checkpoints/step-<n>/` of a work folder; n is the number of steps behind it."""
@@ -95,10 +98,12 @@ def _torn_file(folder: Path) -> str | None:
     """What is wrong with the checkpoint, or None."""
     try:
         files = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
+        if files.keys() != FILES:
+            return "its manifest does not name the files of a checkpoint"
         for name, digest in files.items():
             if _sha256(folder / name) != digest:
                 return f"{name} is torn (its sha256 is not the manifest's {digest})"
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return f"torn ({error!r})"
     return None
 

@@ -1,6 +1,8 @@
 """Killed, stopped, torn, orphaned, superseded: a job ends with the bytes it would have ended with
 undisturbed."""
 
+import hashlib
+import json
 import os
 import signal
 import time
@@ -220,6 +222,35 @@ def test_one_job_a_folder_and_a_device(launcher, undisturbed, tmp_path):
     os.kill(first, signal.SIGKILL)
     assert second_ended.get(timeout=60) == 0 and other_ended.get(timeout=60) == 0
     assert outcome(waiting) == outcome(hanging) == outcome(undisturbed)
+
+
+@pytest.mark.parametrize("guess", ["pin=0000", "pin=4711"])
+@pytest.mark.parametrize("name", ["{elsewhere}", "../../../elsewhere", None])
+def test_a_manifest_leads_to_no_file_elsewhere(tmp_path, capsys, guess, name):
+    """Whoever writes the folder could learn from the log whether they have guessed a hash."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("pin=4711")
+    checkpoints = StepCheckpoints(WorkFolder(tmp_path / "job", 1), "hash")
+    for step in (1, 2):
+        checkpoints.write(step, {}, {}, {"step": step})
+    manifest = tmp_path / "job/checkpoints/step-000002/manifest.json"
+    files = json.loads(manifest.read_text())["files"]
+    if name is not None:
+        files[name.format(elsewhere=elsewhere)] = hashlib.sha256(guess.encode()).hexdigest()
+    else:
+        del files["state.json"]
+    manifest.write_text(json.dumps({"files": files}))
+    assert checkpoints.read_newest()[2]["step"] == 1
+    assert "step-000002: its manifest does not name the files of a checkpoint" in capsys.readouterr().out
+    assert not manifest.exists()
+
+
+@pytest.mark.parametrize("text", ["[]", '{"files": []}', '{"files": null}', "3", "{"])
+def test_a_manifest_of_another_shape_is_torn(tmp_path, text):
+    checkpoints = StepCheckpoints(WorkFolder(tmp_path / "job", 1), "hash")
+    checkpoints.write(1, {}, {}, {})
+    (tmp_path / "job/checkpoints/step-000001/manifest.json").write_text(text)
+    assert checkpoints.read_newest() is None
 
 
 def test_checkpoints_are_neither_read_nor_removed_through_a_link(tmp_path):
