@@ -22,6 +22,13 @@ MAX_SPANS = 5000
 TRACE_PARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Answers that lead elsewhere are failures: the collector's key is for its own address alone."""
+
+    def redirect_request(self, *_) -> None:
+        return None
+
+
 class JobTrace:
     """Marks when things happen, and sends the spans between them at the end."""
 
@@ -57,7 +64,7 @@ class JobTrace:
             method="POST",
         )
         try:
-            with urllib.request.urlopen(request, timeout=SEND_SECONDS) as answer:
+            with urllib.request.build_opener(NoRedirects).open(request, timeout=SEND_SECONDS) as answer:
                 answer.read()
         except (OSError, ValueError) as error:
             print(f"the spans of this job could not be sent: {type(error).__name__}", flush=True)

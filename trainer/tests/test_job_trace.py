@@ -12,26 +12,41 @@ PARENT = f"00-{'a' * 32}-{'b' * 16}-01"
 
 
 @pytest.fixture
-def collector():
-    """A server that keeps what is posted to it: (path, headers, body)."""
+def serve():
+    """Starts a server; returns its address."""
+    servers = []
+
+    def start(handler):
+        server = HTTPServer(("127.0.0.1", 0), handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+
+
+@pytest.fixture
+def collector(serve):
+    """A server that keeps what is sent to it: (path, headers, body)."""
     received = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or "null")
             headers = {name.lower(): value for name, value in self.headers.items()}
             received.append((self.path, headers, body))
             self.send_response(200)
             self.end_headers()
 
+        # A redirect makes a POST a GET.
+        do_GET = do_POST
+
         def log_message(self, *_):
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", received
-    server.shutdown()
+    return serve(Handler), received
 
 
 def traced(folder, environment, parent=PARENT):
@@ -71,6 +86,28 @@ def test_nothing_is_sent_when_it_is_off_or_the_address_is_none(tmp_path, collect
     traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": "file:///etc/passwd"})
     traced(tmp_path, {})
     assert received == []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_does_not_take_the_key_elsewhere(tmp_path, serve, collector, capsys, status):
+    url, received = collector
+
+    class Redirect(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("location", f"{url}/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    traced(
+        tmp_path,
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": serve(Redirect), "OTEL_EXPORTER_OTLP_HEADERS": "authorization=key"},
+    )
+    assert received == []
+    assert "could not be sent: HTTPError" in capsys.readouterr().out
 
 
 def test_a_collector_that_is_away_costs_spans_only(tmp_path, capsys):
