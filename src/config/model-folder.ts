@@ -1,7 +1,10 @@
 /** Where a pretrained model lies that a file names. */
 import { existsSync, readFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { engineModelFolder, engineModels } from '../../infra/setup/locations.mjs';
+import { readJsonFile } from '../store/json-files.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 
 /** Begins the path of a model that set-up installs. What is hashed has this name, not a folder of one machine. */
@@ -38,8 +41,27 @@ export function* engineModelProblem(field: string, path: string): Generator<stri
 export function modelPositions(folder: string): number | null {
   const file = join(folder, 'config.json');
   if (!existsSync(file)) return null;
-  const { max_position_embeddings: positions } = JSON.parse(readFileSync(file, 'utf8')) as {
-    max_position_embeddings?: unknown;
-  };
-  return typeof positions === 'number' ? positions : null;
+  return positionsIn(JSON.parse(readFileSync(file, 'utf8')) as ModelConfig);
 }
+
+/**
+ * As `modelPositions`, for a worker: a pipe in the place of the file does not hold it up. The file may be a link,
+ * as those in the cache of Hugging Face are.
+ * @throws InvalidArtifact, which quotes nothing, if it is no file or no JSON
+ */
+export async function readModelPositions(folder: string): Promise<number | null> {
+  const file = await realpath(join(folder, 'config.json')).catch(() => undefined);
+  if (file === undefined) return null;
+  const config = await readJsonFile<ModelConfig>(
+    file,
+    'Put the folder of the model there again.',
+    configSchema,
+  );
+  return config === undefined ? null : positionsIn(config);
+}
+
+const configSchema = z.looseObject({ max_position_embeddings: z.unknown().optional() });
+type ModelConfig = z.infer<typeof configSchema>;
+
+const positionsIn = ({ max_position_embeddings: positions }: ModelConfig): number | null =>
+  typeof positions === 'number' ? positions : null;

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { modelFolder, modelPositions } from '../config/model-folder.ts';
+import { z } from 'zod';
+import { modelFolder, readModelPositions } from '../config/model-folder.ts';
 import { outsideAddresses } from '../config/serving.ts';
 import type { ServingSettings, VllmServing } from '../config/serving.ts';
 import type { AdapterServer } from '../inference/adapter-server.ts';
@@ -23,6 +23,10 @@ import {
 import type { ServerLoad } from '../inference/server-pool.ts';
 import { createSglangChatClient } from '../inference/sglang-client.ts';
 import { createCaller } from '../inference/server-calls.ts';
+import { InvalidArtifact } from '../store/errors.ts';
+import { readJsonFile } from '../store/json-files.ts';
+import { listFiles } from '../store/object-integrity.ts';
+import { requirePlainFolder } from '../store/plain-files.ts';
 import { meterClients } from '../telemetry/model-metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { WorkerSettings } from './settings.ts';
@@ -128,13 +132,18 @@ export function createModelClients(
 
 type ManagedServer = PermittedServer & { serving: VllmServing };
 
-/** @throws ModelUnavailable if the server was started for another run */
+/**
+ * @throws ModelUnavailable if the server was started for another run, InvalidArtifact for a link or a pipe in the
+ * adapter's folder, which the server would open
+ */
 async function loadOnManaged(
   server: AdapterServer,
   managed: ManagedServer,
   name: string,
   folder: string,
 ): Promise<void> {
+  await requirePlainFolder(folder);
+  await listFiles(folder);
   await requireSameModel(managed, folder);
   try {
     await server.load(name, folder);
@@ -146,15 +155,12 @@ async function loadOnManaged(
 
 /**
  * Refuses the managed server if it was started for something else: a run that was interrupted may meet the
- * server of another run, and equal shapes would hide the mistake.
- * @throws ModelUnavailable
+ * server of another run, and equal shapes would hide the mistake. Only of the model that the server has are the
+ * settings read: an adapter can name any folder.
+ * @throws ModelUnavailable, InvalidArtifact for settings that cannot be read
  */
 async function requireSameModel({ baseUrl, apiKey, serving }: ManagedServer, adapter: string): Promise<void> {
-  const config = JSON.parse(await readFile(join(adapter, 'adapter_config.json'), 'utf8')) as {
-    base_model_name_or_path: string;
-  };
-  const wanted = modelFolder(config.base_model_name_or_path);
-  const length = serving.maxModelLen ?? modelPositions(wanted);
+  const wanted = modelFolder(await baseOf(adapter));
   const call = createCaller({ baseUrl, apiKey, timeoutMs: maxLoadMs });
   const base = await askBaseModel(baseUrl, call).catch((cause: unknown) => {
     if (!(cause instanceof InvalidAnswer)) throw cause;
@@ -162,10 +168,22 @@ async function requireSameModel({ baseUrl, apiKey, serving }: ManagedServer, ada
   });
   if (base.root !== wanted)
     throw otherServer(`it serves ${base.root ?? 'no folder'}, and the adapter is over ${wanted}`);
+  const length = serving.maxModelLen ?? (await readModelPositions(wanted));
   // A server with more room serves a run as well: an evaluation asks for more than the run's own file.
   if (length !== null && (base.max_model_len ?? 0) < length)
     throw otherServer(`it takes ${base.max_model_len ?? '?'} tokens, and this run's file says ${length}`);
 }
+
+/** The model that an adapter is over. @throws InvalidArtifact */
+async function baseOf(adapter: string): Promise<string> {
+  const file = join(adapter, 'adapter_config.json');
+  const settings = await readJsonFile<z.infer<typeof adapterSchema>>(file, REMEDY, adapterSchema);
+  if (settings === undefined) throw new InvalidArtifact(file, 'missing');
+  return settings.base_model_name_or_path;
+}
+
+const adapterSchema = z.object({ base_model_name_or_path: z.string() });
+const REMEDY = 'Run `genenv verify` to see all that is damaged.';
 
 const otherServer = (reason: string): ModelUnavailable =>
   new ModelUnavailable(
