@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from genenv_trainer.errors import InvalidConfig, Superseded
 from genenv_trainer.job_trace import JobTrace
@@ -107,11 +108,17 @@ def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
 
 
 def refuse_links(folder: Path) -> None:
-    """A job reads and writes its own folder alone. Raises InvalidConfig for a link there or below."""
+    """A job reads and writes its own folder alone, and a pipe in it does not hold the job up. Raises
+    InvalidConfig for a link, a pipe or a device there or below."""
     below = (Path(root, name) for root, folders, files in os.walk(folder) for name in sorted(folders + files))
     for path in chain([folder], below):
-        if path.is_symlink():
-            raise InvalidConfig(f"{path}: it is a link, where a file of this job belongs; remove it")
+        try:
+            mode = path.lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if not (S_ISREG(mode) or S_ISDIR(mode)):
+            kind = "a link" if S_ISLNK(mode) else "a pipe or a device"
+            raise InvalidConfig(f"{path}: it is {kind}, where a file of this job belongs; remove it")
 
 
 class WorkFolder:

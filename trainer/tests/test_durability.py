@@ -26,7 +26,7 @@ from safetensors.torch import load_file
 
 from genenv_trainer.checkpoints import StepCheckpoints
 from genenv_trainer.errors import InvalidConfig
-from genenv_trainer.work_folder import WorkFolder
+from genenv_trainer.work_folder import WorkFolder, refuse_links
 
 STEPS = 4
 
@@ -265,3 +265,11 @@ def test_checkpoints_are_neither_read_nor_removed_through_a_link(tmp_path):
         with pytest.raises(InvalidConfig, match="checkpoints: it is a link"):
             work()
     assert sorted((tmp_path / "elsewhere").rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["result.json", "checkpoints/step-000001/weights.safetensors"])
+def test_a_pipe_in_the_folder_of_a_job_holds_nobody_up(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InvalidConfig, match="it is a pipe or a device, where a file of this job belongs"):
+        refuse_links(tmp_path)
