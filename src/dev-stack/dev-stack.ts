@@ -218,7 +218,11 @@ export function embeddedServices(
     ports,
   );
   return {
-    stages: [[server, ...missing(needs)], async () => missing(await moreNeeds(server)), [worker]],
+    stages: [
+      [server, ...missing(needs)],
+      async () => missing(await moreNeeds({ address: server.address, namespace: server.namespace })),
+      [worker],
+    ],
     addresses,
   };
 }

@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -56,6 +57,11 @@ test(
   'an evaluation of what needs no server starts neither policy server nor trainer',
   { timeout: 180_000 },
   async () => {
+    // Another stack may have the standard port, and runs that need more.
+    const taken = createServer()
+      .listen(7233, '127.0.0.1')
+      .on('error', () => undefined);
+    onTestFinished(() => void taken.close());
     const { code, out, err } = await genenv(
       ['evaluate', '--policy', 'gold', '--suite', 'bamboogle_closedbook', '--limit', '2'],
       environment,

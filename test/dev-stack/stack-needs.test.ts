@@ -46,6 +46,27 @@ const settings: VllmSettings = {
   maxModelLen: null,
 };
 
+test('what else a stack needs is asked of its own Temporal server', async () => {
+  const paths = stackPaths(folder);
+  const received: object[] = [];
+  const { stages } = embeddedServices(
+    { node: '', python: '', temporal: '', vllmPython: '', repository: '', env: {} },
+    paths,
+    { ports: { temporal: 4711 }, secrets: stackSecrets(paths, emptyRecord()) },
+    {
+      needs: noNeeds,
+      hasUi: false,
+      moreNeeds: (server) => {
+        // Callers add to what they get.
+        received.push({ ...server });
+        return Promise.resolve(noNeeds);
+      },
+    },
+  );
+  await (stages[1] as () => Promise<unknown>)();
+  expect(received).toEqual([{ address: '127.0.0.1:4711', namespace: 'default' }]);
+});
+
 describe('what vLLM is started for', () => {
   test('follows from the file: the larger rank as vLLM has it, and the precision of the trainer', () => {
     expect(vllmSettings(onVllm())).toEqual(settings);

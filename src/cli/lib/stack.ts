@@ -59,8 +59,8 @@ export function createStack(
         {
           needs,
           hasUi: ui,
-          moreNeeds: async (address) => {
-            const server = { ...address, options: await clientOptions(env) };
+          moreNeeds: async ({ address, namespace }) => {
+            const server = { address, namespace, options: await clientOptions(env) };
             if (own === null || !only)
               return interruptedNeeds(server, { own, needs, home, say: context.print });
             await endInterrupted(server, own, context.print);
