@@ -23,7 +23,10 @@ export function rememberKeys(headers: Headers): void {
  * What may follow in a key of which a text repeats the start: keys of one issuer begin alike, and a key that was
  * replaced may still be repeated.
  */
-const restOfKey = /(?:[\w+/=~-]|\\\/|\.(?=[\w+/=~-]))*/y;
+const isOfKey = (character: string | undefined): boolean =>
+  character !== undefined && /[\w+/=~-]/.test(character);
+const continuesKey = (text: string, at: number): boolean =>
+  isOfKey(text[at]) || (text[at] === '.' && isOfKey(text[at + 1])) || text.startsWith('\\/', at);
 
 /** A text with `(key)` for every key that was sent, also where JSON has escaped it or the text was cut in it. */
 export function withoutSentKeys(text: string): string {
@@ -36,8 +39,8 @@ export function withoutSentKeys(text: string): string {
     const length = Math.max(...keys.map((key) => matchLength(text, at, key)));
     if (length === 0) continue;
     left += `${text.slice(end, at)}(key)`;
-    restOfKey.lastIndex = at + length;
-    end = at + length + restOfKey.exec(text)![0].length;
+    end = at + length;
+    while (continuesKey(text, end)) end += 1;
     at = end - 1;
   }
   return left + text.slice(end);

@@ -62,9 +62,10 @@ async function claim(path: string): Promise<FencingToken> {
   // A folder that was removed and made again starts at 1 again; the token tells its claims from earlier ones.
   const token = randomUUID();
   const number = await withDiskErrors(fence, async () => {
-    for (let next = (await highestClaim(fence)) + 1; ; next += 1) {
+    for (let next = (await highestClaim(fence)) + 1; next < MAX_CLAIM; next += 1) {
       if (await createExclusively(fence, next, token)) return next;
     }
+    throw tooManyClaims(fence, MAX_CLAIM - 1);
   });
   const readToken = () => undefinedIfMissing(readPlainFile(join(fence, String(number))));
   const isCurrent = () =>
@@ -93,10 +94,12 @@ async function highestClaim(fence: string): Promise<number> {
   const names = (await undefinedIfMissing(readdir(fence))) ?? [];
   const claims = names.filter((name) => /^\d+$/.test(name));
   const excess = claims.find((name) => Number(name) >= MAX_CLAIM);
-  if (excess !== undefined)
-    throw new InvalidArtifact(join(fence, excess), 'no work has so many claims', {}, LINK_REMEDY);
-  return Math.max(0, ...claims.map(Number));
+  if (excess !== undefined) throw tooManyClaims(fence, excess);
+  return claims.reduce((highest, name) => Math.max(highest, Number(name)), 0);
 }
+
+const tooManyClaims = (fence: string, claim: string | number): InvalidArtifact =>
+  new InvalidArtifact(join(fence, String(claim)), 'no work has so many claims', {}, LINK_REMEDY);
 
 async function createExclusively(fence: string, number: number, token: string): Promise<boolean> {
   try {

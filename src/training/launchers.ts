@@ -32,7 +32,8 @@ export function processLauncher(python: string, environment: NodeJS.ProcessEnv):
       const child = spawn(python, ['-m', 'genenv_trainer', 'job', folder], {
         detached: true,
         stdio: ['ignore', log.fd, log.fd],
-        env: environment,
+        // Else Python would look for modules in the folder that the worker was started in first.
+        env: { ...environment, PYTHONSAFEPATH: '1' },
       });
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);

@@ -120,6 +120,10 @@ describe('a text for people', () => {
     expect(plainText(text)).toBe(expected);
   });
 
+  test('has no key, however long what follows is', () => {
+    expect(withoutSentKeys(`got zq-secret/${'a'.repeat(15_000_000)}.`)).toBe('got (key).');
+  });
+
   test('has no key where it was cut', () => {
     expect(plainText(`${'x'.repeat(1_985)}${key}${'y'.repeat(100)}`)).not.toContain('zq-secre');
   });

@@ -56,6 +56,15 @@ test.each([1e9, 2 ** 53, '9'.repeat(20)])(
   },
 );
 
+test('the last number that work may reach is claimed, and no number after it is made', async () => {
+  const work = await openWork(await temporaryFolder(), someKey());
+  await writeFile(join(work.path, 'fence', '999999998'), '');
+  const claim = await work.claim();
+  expect(claim.number).toBe(999_999_999);
+  await expect(work.claim()).rejects.toMatchObject({ name: 'InvalidArtifact' });
+  expect(await claim.isCurrent()).toBe(true);
+});
+
 test('removing takes everything, and twice is as good as once', async () => {
   const root = await temporaryFolder();
   const work = await openWork(root, someKey());

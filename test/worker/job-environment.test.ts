@@ -48,5 +48,10 @@ test('a training job that a worker starts has what it needs of the environment, 
   const text = readFileSync(file, 'utf8');
   expect(text).not.toContain('canary');
   const inJob = new Map(text.split('\n').map((line) => [line.split('=')[0], line.replace(/^[^=]*=/, '')]));
-  expect(Object.fromEntries(inJob)).toMatchObject({ ...needed, PYTHONPATH: join(repository, 'trainer') });
+  expect(Object.fromEntries(inJob)).toMatchObject({
+    ...needed,
+    PYTHONPATH: join(repository, 'trainer'),
+    // No code comes from the folder that the worker was started in.
+    PYTHONSAFEPATH: '1',
+  });
 });

@@ -11,6 +11,7 @@ from genenv_trainer.checkpoints import save_tensors
 from genenv_trainer.engine_models import model_folder, portable_name
 from genenv_trainer.errors import InvalidArtifact, InvalidConfig
 from genenv_trainer.job_config import Adapter
+from genenv_trainer.plain_files import read_plain_file
 
 
 def base_path(folder: Path) -> Path | None:
@@ -20,8 +21,8 @@ def base_path(folder: Path) -> Path | None:
     if not config.exists():
         return None
     try:
-        base = model_folder(json.loads(config.read_text("utf-8"))["base_model_name_or_path"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        base = model_folder(json.loads(read_plain_file(config, follow=True))["base_model_name_or_path"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidArtifact(f"{config}: no base_model_name_or_path ({error!r})") from error
     return base if base.is_absolute() else (folder / base).resolve()
 

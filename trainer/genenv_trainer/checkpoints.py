@@ -103,7 +103,7 @@ def _torn_file(folder: Path) -> str | None:
         for name, digest in files.items():
             if _sha256(folder / name) != digest:
                 return f"{name} is torn (its sha256 is not the manifest's {digest})"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return f"torn ({error!r})"
     return None
 

@@ -7,6 +7,7 @@ Written by hand for the reason in docs/decisions/0080.
 import json
 import os
 import re
+import threading
 import time
 import urllib.request
 from collections.abc import Mapping
@@ -27,6 +28,13 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_) -> None:
         return None
+
+
+def _send(request: urllib.request.Request) -> None:
+    try:
+        urllib.request.build_opener(NoRedirects).open(request, timeout=SEND_SECONDS).close()
+    except Exception as error:
+        print(f"the spans of this job could not be sent: {type(error).__name__}", flush=True)
 
 
 class JobTrace:
@@ -63,11 +71,10 @@ class JobTrace:
             {**self.headers, "content-type": "application/json"},
             method="POST",
         )
-        try:
-            with urllib.request.build_opener(NoRedirects).open(request, timeout=SEND_SECONDS) as answer:
-                answer.read()
-        except (OSError, ValueError) as error:
-            print(f"the spans of this job could not be sent: {type(error).__name__}", flush=True)
+        # A collector that answers a byte at a time does not keep the job, and its device, from ending.
+        sending = threading.Thread(target=_send, args=(request,), daemon=True)
+        sending.start()
+        sending.join(SEND_SECONDS)
 
     def _add(
         self,

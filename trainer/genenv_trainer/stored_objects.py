@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.plain_files import read_plain_file
 
 CHUNK = 1 << 22
 HEARTBEAT_BYTES = 1 << 28
@@ -95,9 +96,11 @@ def sha256_of(path: Path, heartbeat: Callable[[], None] = lambda: None) -> str:
 def _manifest(folder: Path) -> list[dict]:
     file = folder.with_name(f"{folder.name}.manifest.json")
     try:
-        data = file.read_bytes()
-    except FileNotFoundError:
-        raise Damaged(file, "the manifest is missing") from None
+        data = read_plain_file(file)
+    except OSError as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        problem = "missing" if is_missing else "a link, a pipe or too large"
+        raise Damaged(file, f"the manifest is {problem}") from None
     if hashlib.sha256(data).hexdigest() != folder.name:
         raise Damaged(file, "the manifest was altered")
     manifest = json.loads(data)

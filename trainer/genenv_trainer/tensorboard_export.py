@@ -10,7 +10,6 @@ import json
 import math
 import os
 import shutil
-import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,22 +21,12 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from genenv_trainer.file_mode import set_file_mask
-
-
-def read_plain_file(file: Path) -> str:
-    """Who may write the run folder could have a link lead to a file that they cannot read. Raises OSError for
-    what is no file."""
-    # A pipe would wait for its other end without O_NONBLOCK.
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, encoding="utf-8") as text:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{file}: not a file")
-        return text.read()
+from genenv_trainer.plain_files import read_plain_file
 
 
 def whole_lines(file: Path) -> Iterator[dict]:
     """The lines that are JSON objects; a killed process leaves half a line."""
-    for line in read_plain_file(file).splitlines():
+    for line in read_plain_file(file).decode("utf-8").splitlines():
         try:
             record = json.loads(line)
         except json.JSONDecodeError:

@@ -1,6 +1,7 @@
 """Spans of a job: what is sent, and that nothing is without a trace or a collector."""
 
 import json
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -113,3 +114,37 @@ def test_a_redirect_does_not_take_the_key_elsewhere(tmp_path, serve, collector, 
 def test_a_collector_that_is_away_costs_spans_only(tmp_path, capsys):
     traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"})
     assert "could not be sent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answer", [b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, b""])
+def test_an_answer_that_is_no_http_fails_no_job(tmp_path, answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=reply, args=(server, answer), daemon=True).start()
+        traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.getsockname()[1]}"})
+
+
+def reply(server, answer):
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(1_000_000)
+        connection.sendall(answer)
+
+
+def test_a_collector_that_answers_a_byte_at_a_time_does_not_keep_the_job(tmp_path):
+    stop = threading.Event()
+
+    def drip(server):
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not stop.wait(0.1):
+                connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,), daemon=True)
+        thread.start()
+        traced(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.getsockname()[1]}"})
+        # The collector is not done yet.
+        assert thread.is_alive()
+        stop.set()
+        thread.join()

@@ -10,6 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from genenv_trainer.adapters import check_format
 from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.models import load_model
+from genenv_trainer.plain_files import read_plain_file
 from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
 from genenv_trainer.serving.merging import TRAINED_IN, MergedAdapter
 from genenv_trainer.stored_objects import is_inside
@@ -111,13 +112,14 @@ def load_full(folder: Path, placement: Placement) -> PreTrainedModel:
 def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:
     """Folders of the model and of its tokenizer that served/<name>.json names, relative to the store.
     InvalidArtifact for one that leaves the store, where nothing vouches for its weights."""
-    fields = json.loads(entry.read_text())
+    fields = json.loads(read_plain_file(entry))
     folder = in_store(fields["path"], entry, store)
     return folder, in_store(fields["tokenizer"], entry, store) if fields.get("tokenizer") else folder
 
 
 def in_store(path: str, entry: Path, store: Path) -> Path:
-    if not is_inside(path):
+    folder = store / path
+    if not (is_inside(path) and folder.resolve().is_relative_to(store.resolve())):
         raise InvalidArtifact(f"{entry}: the path leaves the store; expected objects/<aa>/<sha256>/")
-    return store / path
+    return folder
 

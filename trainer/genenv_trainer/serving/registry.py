@@ -6,8 +6,8 @@ from collections import OrderedDict
 from pathlib import Path
 
 from genenv_trainer.adapters import base_path
-from genenv_trainer.errors import JobError
 from genenv_trainer.models import TOKENIZER_FILES, load_tokenizer
+from genenv_trainer.plain_files import read_plain_file
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.loaded_model import (
     AdapterHost,
@@ -39,9 +39,10 @@ class Registry:
         say."""
         try:
             folder, _ = read_entry(self.store / "served" / f"{name}.json", self.store)
-            config = json.loads(((base_path(folder) or folder) / "config.json").read_text())
-            return config.get("max_position_embeddings")
-        except (JobError, OSError, ValueError, KeyError):  # requests to the model say what is wrong
+            config = (base_path(folder) or folder) / "config.json"
+            # In the cache of Hugging Face it is a link.
+            return json.loads(read_plain_file(config, follow=True)).get("max_position_embeddings")
+        except Exception:  # requests to the model say what is wrong
             return None
 
     def get(self, name: str) -> LoadedModel:

@@ -99,7 +99,7 @@ def create_app(
         return JSONResponse({"status": "stuck" if stuck else "ok", "engine": state}, 503 if stuck else 200)
 
     @app.get("/v1/models")
-    async def models(http: Request) -> dict:
+    def models(http: Request) -> dict:
         registry: Registry = http.app.state.registry
         card = {"object": "model", "created": 0, "owned_by": "genenv"}
         data = [{"id": name, "max_model_len": registry.max_length(name)} | card for name in registry.names()]
