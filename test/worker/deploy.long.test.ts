@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { epochWorkflowId } from '../../src/formats/epoch-id.ts';
 import { pauseUpdate, resumeUpdate } from '../../src/workflows/messages.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import { until } from '../../test-support/processes.ts';
@@ -18,7 +19,7 @@ const durability = {
   heartbeatSeconds: 5,
   requestTimeoutSeconds: 4,
   epochsPerRun: 1,
-  maxPhaseAttempts: 1,
+  maxPhaseAttempts: 5,
 };
 const file = tinyExperiment({ epochs: 2, durability });
 let stack: LiveStack;
@@ -44,7 +45,27 @@ beforeAll(async () => {
 }, 900_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
-describe('a worker that is stoppedWorker to stop lets go at once, and no attempt is used up', () => {
+/**
+ * Why an attempt after the first began, of both epochs. A server may hand a task to a poll of the worker in the
+ * moment in which it ends: nobody reads that task, and it is lost until its heartbeat timeout. That is no attempt of
+ * the worker.
+ */
+async function retryReasons(id: string): Promise<string[]> {
+  const reasons: string[] = [];
+  for (const epoch of [1, 2]) {
+    const handle = stack.client.workflow.getHandle(epochWorkflowId(id, epoch));
+    const { events: history } = await handle.fetchHistory();
+    for (const { activityTaskStartedEventAttributes: started } of history ?? []) {
+      if (!started || started.attempt! < 2) continue;
+      const { message, timeoutFailureInfo: timeout } = started.lastFailure!;
+      const isLost = message === 'activity Heartbeat timeout' && !timeout!.lastHeartbeatDetails;
+      if (!isLost) reasons.push(`epoch ${epoch}: ${message}`);
+    }
+  }
+  return reasons;
+}
+
+describe('a worker that is told to stop lets go at once, and no attempt is used up', () => {
   test.each([
     ['rollOut', '20ms'],
     ['trainAgent', '40ms'],
@@ -60,7 +81,7 @@ describe('a worker that is stoppedWorker to stop lets go at once, and no attempt
       await worker.stop();
       expect(ledger(id)).toBe(undisturbed);
       expect(events(id)).toContain('"worker-stopped"');
-      expect(events(id)).not.toContain('"attempt":2');
+      expect(await retryReasons(id)).toEqual([]);
     },
     120_000,
   );
@@ -80,15 +101,7 @@ describe('workflows are replayed anywhere', () => {
   }, 90_000);
 
   test('by a new worker every few tasks', async () => {
-    // A server before 1.30 may hand an activity to a worker that has just stopped polling; it is retried after its
-    // heartbeat timeout, which takes an attempt (docs/operating.md).
-    const retried = tinyExperiment({ epochs: 2, durability: { ...durability, maxPhaseAttempts: 5 } });
-    {
-      await using worker = await stack.startWorker();
-      await (await start('undisturbed-retried', retried)).result();
-      await worker.stop();
-    }
-    const run = await start('restarted', retried);
+    const run = await start('restarted');
     let ended = false;
     const result = run.result().finally(() => (ended = true));
     let workers = 0;
@@ -101,7 +114,7 @@ describe('workflows are replayed anywhere', () => {
     }
     await result;
     expect(workers).toBeGreaterThan(2);
-    expect(ledger('restarted')).toBe(ledger('undisturbed-retried'));
+    expect(ledger('restarted')).toBe(undisturbed);
   }, 180_000);
 });
 

@@ -62,8 +62,8 @@ const stopped = (activity: EpochActivity): FaultClass => ({
     const back = await scene.newWorker();
     scene.expect(() => {
       const begun = scene.trail.filter(({ what }) => what === 'begin');
-      // One that never began was handed to a poll that was just being closed, which servers before 1.30 do
-      // not take back.
+      // One that never began was handed to a poll that was just being closed, which a server does not take back
+      // (docs/operating.md, "may hand an activity to a worker").
       const wasTaken = ({ activity, epoch, shard, attempt, at }: (typeof begun)[number]): boolean =>
         begun.some(
           (earlier) =>
