@@ -175,6 +175,8 @@ const newHome = (): string =>
 function serveTrainer(socket: string): Promise<Server> {
   const trainer = new FakeTrainer({ keepJobs: false });
   const server = createServer((connection) => {
+    // A worker that is killed resets its connection.
+    connection.on('error', () => connection.destroy());
     connection.setEncoding('utf8').once('data', (line: string) => {
       const { folder } = JSON.parse(line) as { folder: string };
       trainer.launch(folder).then(
