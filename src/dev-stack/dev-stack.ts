@@ -1,5 +1,6 @@
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
+import { modelFolders } from '../config/permitted-folders.ts';
 import { childEnvironment } from '../runtime/child-environment.ts';
 import { identify } from '../runtime/process-identity.ts';
 import { endLeftovers, STACK_MARK } from './leftovers.ts';
@@ -185,7 +186,10 @@ export function embeddedServices(
   // Keys are the worker's: it alone gets the whole environment.
   const childEnv = childEnvironment(stackEnv);
   const { tokens, trainerSocket } = secrets;
-  const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), childEnv);
+  const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), {
+    ...childEnv,
+    GENENV_MODELS: modelFolders(env.GENENV_MODELS, paths.home).join(delimiter),
+  });
   const server = new TemporalServer(temporal, paths, childEnv, { ports, hasUi });
   let policyServer: PolicyServerService | null = null;
   let trainer: TrainerParent | null = null;

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
@@ -68,6 +68,7 @@ export function createDependencies(
           return processLauncher(python, {
             ...childEnvironment(environment),
             ...engineModelFolders(),
+            GENENV_MODELS: settings.modelFolders.join(delimiter),
             PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
           });
       }

@@ -37,6 +37,8 @@ def main() -> int:
     args = parser().parse_args()
     survive_print_failures()
     set_file_mask(os.environ.get("GENENV_UMASK"))
+    # Read when transformers and peft load: what a folder names is not asked for on the internet.
+    os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
     # Read when torch loads. Threads that spin at a barrier take other processes' cores: up to 10x
     # slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

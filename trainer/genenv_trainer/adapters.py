@@ -11,28 +11,30 @@ from genenv_trainer.checkpoints import save_tensors
 from genenv_trainer.engine_models import model_folder, portable_name
 from genenv_trainer.errors import InvalidArtifact, InvalidConfig
 from genenv_trainer.job_config import Adapter
-from genenv_trainer.plain_files import read_plain_file
+from genenv_trainer.model_files import ADAPTER_SETTINGS, ADAPTER_WEIGHTS, read_settings
+from genenv_trainer.permitted_folders import VARIABLE, is_permitted_base
+from genenv_trainer.pretrained import add_adapter, load_trainable_adapter
 
 
 def base_path(folder: Path) -> Path | None:
-    """Folder of the base model if `folder` is a peft adapter, else None. Raises InvalidArtifact if it is
-    unreadable."""
-    config = folder / "adapter_config.json"
-    if not config.exists():
+    """Folder of the base model if `folder` is a peft adapter, else None. Raises InvalidArtifact if that cannot be
+    read, or names a base that adapters may not be over."""
+    settings = read_settings(folder, ADAPTER_SETTINGS)
+    if settings is None:
         return None
     try:
-        base = model_folder(json.loads(read_plain_file(config, follow=True))["base_model_name_or_path"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidArtifact(f"{config}: no base_model_name_or_path ({error!r})") from error
-    return base if base.is_absolute() else (folder / base).resolve()
-
-
-def check_format(folder: Path) -> None:
-    """Raises InvalidArtifact for an adapter whose weights are no safetensors: other formats can hold code."""
-    if not (folder / "adapter_model.safetensors").is_file():
+        named = model_folder(settings["base_model_name_or_path"])
+        base = named if named.is_absolute() else (folder / named).resolve()
+        is_permitted = is_permitted_base(base, folder)
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = f"no base_model_name_or_path ({type(error).__name__})"
+        raise InvalidArtifact(f"{folder / ADAPTER_SETTINGS}: {problem}") from None
+    if not is_permitted:
         raise InvalidArtifact(
-            f"{folder}: there is no adapter_model.safetensors; weights in another format are not read"
+            f"{folder / ADAPTER_SETTINGS}: its base model is neither an object of the same store nor where models "
+            f"may lie; have {VARIABLE} name the base's folder"
         )
+    return base
 
 
 def causal_model(model: torch.nn.Module) -> torch.nn.Module:
@@ -46,9 +48,9 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
     Raises InvalidConfig if `wanted` differs from what `folder` holds; InvalidArtifact if it does not
     load.
     """
-    from peft import LoraConfig, PeftModel, get_peft_model
-
     if folder is None:
+        from peft import LoraConfig, get_peft_model
+
         config = LoraConfig(
             r=wanted.r,
             lora_alpha=wanted.alpha,
@@ -60,11 +62,7 @@ def attach_adapter(base: torch.nn.Module, folder: Path | None, wanted: Adapter |
             return get_peft_model(base, config)
         except ValueError as error:
             raise InvalidConfig(f"job.json.adapter: {error}") from error
-    check_format(folder)
-    try:
-        model = PeftModel.from_pretrained(base, folder, is_trainable=True)
-    except Exception as error:  # a torn or foreign folder makes the libraries raise anything
-        raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
+    model = load_trainable_adapter(base, folder)
     held = model.peft_config[TRAINED]
     held.base_model_name_or_path = str(model_folder(held.base_model_name_or_path))
     held_shape = (held.r, held.lora_alpha, sorted(held.target_modules))
@@ -84,11 +82,7 @@ TRAINED, REFERENCE = "default", "reference"
 def attach_reference(model: torch.nn.Module, folder: Path) -> None:
     """Load a second, frozen adapter over the base of `model`, which `using_reference` activates. Raises
     InvalidArtifact."""
-    check_format(folder)
-    try:
-        missing = model.load_adapter(str(folder), REFERENCE, is_trainable=False).missing_keys
-    except Exception as error:  # a torn or foreign folder makes the libraries raise anything
-        raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
+    missing = add_adapter(model, folder, REFERENCE)
     if missing:
         raise InvalidArtifact(
             f"{folder}: weights missing: {', '.join(sorted(missing)[:5])}; the folder is not whole"
@@ -114,11 +108,11 @@ def save_adapter(model: torch.nn.Module, folder: Path) -> None:
     give equal bytes."""
     from peft import get_peft_model_state_dict
 
-    save_tensors(get_peft_model_state_dict(model), folder / "adapter_model.safetensors")
+    save_tensors(get_peft_model_state_dict(model), folder / ADAPTER_WEIGHTS)
     config = model.peft_config[TRAINED].to_dict() | {"inference_mode": True}
     config["base_model_name_or_path"] = portable_name(config["base_model_name_or_path"])
     text = json.dumps(config, sort_keys=True, indent=2, default=_sorted_or_text)
-    (folder / "adapter_config.json").write_text(text + "\n", "utf-8")
+    (folder / ADAPTER_SETTINGS).write_text(text + "\n", "utf-8")
 
 
 def _sorted_or_text(value: object) -> object:

@@ -7,10 +7,12 @@ from pathlib import Path
 from genenv_trainer.errors import InvalidConfig
 
 PREFIX = "engine:"
+VARIABLES = "GENENV_ENGINE_"
+"""Begins the names of the variables."""
 
 
 def _variable(name: str) -> str:
-    return f"GENENV_ENGINE_{name.upper()}"
+    return f"{VARIABLES}{name.upper()}"
 
 
 def model_folder(path: str) -> Path:
@@ -28,7 +30,12 @@ def portable_name(folder: str) -> str:
     """`engine:NAME` if this is the folder of an engine, else the folder as it is: equal adapters over it
     have equal bytes on all machines."""
     for variable, value in os.environ.items():
-        name = variable.removeprefix("GENENV_ENGINE_")
+        name = variable.removeprefix(VARIABLES)
         if name != variable and value == folder:
             return PREFIX + name.lower()
     return folder
+
+
+def engine_folders() -> list[str]:
+    """The folders of all engines of this machine."""
+    return [value for name, value in os.environ.items() if name.startswith(VARIABLES) and value]

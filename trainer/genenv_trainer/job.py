@@ -24,9 +24,10 @@ def run_job(folder: str) -> int:
     started = time.monotonic()
     report = {"resumed_from": None, "tokens_per_micro_batch": None, "file": None}
     holds_lock = True
-    trace, kind_of_job = JobTrace(path, os.environ), "unknown"
+    trace, kind_of_job = None, "unknown"
     try:
         refuse_links(path)
+        trace = JobTrace(path, os.environ)
         job = load_job(path / "job.json")
         kind_of_job = job.kind
         report["tokens_per_micro_batch"] = job.settings.tokens_per_micro_batch
@@ -48,7 +49,8 @@ def run_job(folder: str) -> int:
     if holds_lock:  # else the folder and its exit.json belong to another process
         seconds = round(time.monotonic() - started, 3)
         write_json(path / "exit.json", {"reason": reason, "message": message, **report, "seconds": seconds})
-        trace.end(reason, kind_of_job)
+        if trace is not None:
+            trace.end(reason, kind_of_job)
     return code
 
 
@@ -102,10 +104,11 @@ def reports_waiting(work: WorkFolder, check: Callable[[], None]) -> Callable[[],
 
 
 def _log_to(path: Path) -> None:
-    """Send standard output and error of this process to the job's log."""
+    """Send standard output and error of this process to the job's log. Raises OSError for a link or a pipe."""
     sys.stdout.flush()
     sys.stderr.flush()
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
+    # A pipe would wait for its reader without O_NONBLOCK.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     os.close(descriptor)

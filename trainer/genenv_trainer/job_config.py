@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from genenv_trainer.errors import DamagedFile, InvalidConfig
+from genenv_trainer.plain_files import read_plain_file
 from genenv_trainer.validation import NotAllowed, StrictModel, first_problem
 from genenv_trainer.work_folder import unseal
 
@@ -127,10 +128,10 @@ def load_job(path: Path) -> JobConfig:
     """Read and check job.json. Raises DamagedFile; or InvalidConfig, which
     names the field, its value and what is allowed."""
     try:
-        value = unseal(path.read_text("utf-8"))
+        value = unseal(read_plain_file(path).decode())
     except OSError as error:
         raise InvalidConfig(f"{path}: {error}; write it whole before the job starts") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedFile(f"{path}: {error}") from error
     try:
         return JobConfig.model_validate(value)

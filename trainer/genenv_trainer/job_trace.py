@@ -14,12 +14,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
+from genenv_trainer.plain_files import read_plain_file
+
 SEND_SECONDS = 2
 """Time that a collector has to take the spans; the job has written its result by then."""
 
 MAX_SPANS = 5000
 """Later steps of a longer job have no span."""
 
+MAX_PARENT_BYTES = 1000
 TRACE_PARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
@@ -121,7 +124,7 @@ def _headers(text: str) -> dict[str, str]:
 def _parent(file: Path) -> tuple[str, str] | None:
     """Trace and span that this job continues; None if there is none, or it is not sampled."""
     try:
-        match = TRACE_PARENT.fullmatch(file.read_text("utf-8").strip())
+        match = TRACE_PARENT.fullmatch(read_plain_file(file, limit=MAX_PARENT_BYTES).decode().strip())
     except (OSError, UnicodeDecodeError):
         return None
     return (match[1], match[2]) if match is not None and int(match[3], 16) & 1 else None

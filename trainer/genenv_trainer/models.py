@@ -1,44 +1,22 @@
 """Policies: a full Hugging Face folder, a peft adapter folder, or a new model. Loading, tokenizer, saving."""
 
-import itertools
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 import transformers
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from genenv_trainer import adapters
 from genenv_trainer.engine_models import portable_name
-from genenv_trainer.errors import InvalidArtifact, InvalidConfig
+from genenv_trainer.errors import InvalidConfig
 from genenv_trainer.job_config import JobConfig, Scratch
-from genenv_trainer.stored_objects import is_stored
+from genenv_trainer.model_files import copy_tokenizer, has_tokenizer, read_settings
+from genenv_trainer.pretrained import load_model, load_tokenizer
 from genenv_trainer.tokenizer import character_tokenizer
-
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "tokenizer.model",
-    "spiece.model",
-    "chat_template.jinja",
-    "chat_template.json",
-)
-
 
 @dataclass
 class Policy:
@@ -72,9 +50,7 @@ class Policy:
             self.new_tokenizer.save_pretrained(folder)
         elif not self.is_adapter or portable_name(str(self.base)) == str(self.base):
             # An engine is on every machine, with its tokenizer of some megabytes.
-            for name in TOKENIZER_FILES:
-                if (self.tokenizer_folder / name).exists():
-                    shutil.copyfile(self.tokenizer_folder / name, folder / name)
+            copy_tokenizer(self.tokenizer_folder, folder)
 
 
 def load_policy(job: JobConfig, device: torch.device) -> Policy:
@@ -94,8 +70,7 @@ def load_policy(job: JobConfig, device: torch.device) -> Policy:
         else:
             frozen = load_model(base or path, getattr(torch, job.precision))
             model = adapters.attach_adapter(frozen, path if base else None, job.adapter)
-            has_tokenizer = any((path / name).exists() for name in TOKENIZER_FILES)
-            policy = Policy(model, base or path, path if has_tokenizer or not base else base, None)
+            policy = Policy(model, base or path, path if has_tokenizer(path) or not base else base, None)
     if job.gradient_checkpointing:
         policy.model.gradient_checkpointing_enable({"use_reentrant": False})
     policy.model.to(device).train()
@@ -116,8 +91,7 @@ def model_type(model: dict) -> str | None:
     if model.get("scratch"):
         return model["scratch"]["architecture"].get("model_type")
     path = Path(model["path"])
-    config = (adapters.base_path(path) or path) / "config.json"
-    return json.loads(config.read_text("utf-8")).get("model_type") if config.exists() else None
+    return (read_settings(adapters.base_path(path) or path, "config.json") or {}).get("model_type")
 
 
 def import_architecture(name: str) -> None:
@@ -126,43 +100,6 @@ def import_architecture(name: str) -> None:
     if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         getattr(transformers, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[name])
         get_checkpoint_conversion_mapping(name)
-
-
-def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
-    """from_pretrained that refuses a folder which lacks some of the weights, and owns those of a stored
-    one. Raises InvalidArtifact."""
-    try:
-        model, info = AutoModelForCausalLM.from_pretrained(
-            path,
-            dtype=dtype,
-            attn_implementation="sdpa",
-            local_files_only=True,
-            output_loading_info=True,
-            # A folder holds data: neither pickles nor modules of its own are run.
-            use_safetensors=True,
-            trust_remote_code=False,
-        )
-    except Exception as error:  # a torn or foreign folder makes the libraries raise anything
-        if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-            raise
-        raise InvalidArtifact(
-            f"{path}: not a loadable Hugging Face causal language model: {error}"
-        ) from error
-    wrong = sorted(map(str, [*info["missing_keys"], *info["mismatched_keys"]]))
-    if wrong:
-        raise InvalidArtifact(
-            f"{path}: weights missing or of another shape: {', '.join(wrong[:5])}; the folder is not whole"
-        )
-    if is_stored(path):
-        # They are mapped from the file, which was checked: a later change of it must neither alter them nor
-        # crash their reader.
-        for tensor in itertools.chain(model.parameters(), model.buffers()):
-            tensor.data = tensor.data.clone()
-    return model
-
-
-def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def _new_model(scratch: Scratch) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

@@ -16,6 +16,8 @@ import sys
 import traceback
 from pathlib import Path
 
+from genenv_trainer.plain_files import read_plain_file
+
 LAZY_IMPORTS = ("peft",)
 """What the libraries import at first use: imported here once, not in every job."""
 
@@ -82,9 +84,10 @@ def _serve(connection: socket.socket, inherited: list[int]) -> None:
                 answer = {"ready": True}
             else:
                 folder = Path(request["folder"])
+                os.lstat(folder / "job.json")
                 _import_architecture(folder)
                 answer = {"pid": _fork_job(folder, [*inherited, connection.fileno()])}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except Exception as error:  # a request must not end the parent of all jobs
             answer = {"error": f"{type(error).__name__}: {error}"}
         try:
             connection.sendall(json.dumps(answer).encode() + b"\n")
@@ -103,13 +106,17 @@ def _read_line(connection: socket.socket) -> bytes:
 
 
 def _import_architecture(folder: Path) -> None:
-    """Import the model's module here, where it stays, instead of in every job."""
+    """Import the model's module here, where it stays, instead of in every job. A damaged folder is left to its job,
+    which says what is wrong."""
     from genenv_trainer.models import import_architecture, model_type
 
-    job = json.loads((folder / "job.json").read_text("utf-8"))
-    name = model_type(job["model"])
-    if name is not None:
-        import_architecture(name)
+    try:
+        job = json.loads(read_plain_file(folder / "job.json"))
+        name = model_type(job["model"])
+        if name is not None:
+            import_architecture(name)
+    except Exception as error:  # the libraries raise anything, and so does a folder that somebody else has written
+        print(f"{folder}: nothing imported for its job: {type(error).__name__}", file=sys.stderr, flush=True)
 
 
 def _fork_job(folder: Path, inherited: list[int]) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import job_folders
 import pytest
 
-os.environ |= job_folders.ONE_THREAD  # of this process: its models are tiny
+os.environ |= job_folders.ONE_THREAD | job_folders.MODELS  # of this process: its models are tiny
 
 
 class Launcher:

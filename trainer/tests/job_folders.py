@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from genenv_trainer.job_config import Settings
 from genenv_trainer.work_folder import seal, unseal
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+MODELS = {"GENENV_MODELS": tempfile.gettempdir()}
+"""Adapters of tests are over models of tests."""
 ENVIRONMENT = (
-    os.environ | ONE_THREAD | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
+    os.environ | ONE_THREAD | MODELS | {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONHASHSEED": "random"}
 )
 VOCABULARY = list("abcdefghijklmnop")
 ARCHITECTURE = {

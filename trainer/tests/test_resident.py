@@ -73,6 +73,50 @@ def test_a_job_whose_folder_holds_a_link_does_nothing(tmp_path, link):
     assert target.read_text() == '{"secret": 1}'
 
 
+@pytest.mark.parametrize("name", ["traceparent", "log.txt"])
+def test_a_pipe_does_not_hold_a_job_up(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    # Its spans have somewhere to go.
+    job = start("job", str(tmp_path), OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
+    try:
+        assert job.wait(timeout=60) == InvalidConfig.exit_code
+    finally:
+        job.kill()
+    if name != "log.txt":
+        assert "it is a pipe or a device" in read(tmp_path, "exit.json")["message"]
+
+
+def test_a_damaged_folder_does_not_end_the_parent_of_all_jobs(resident, tmp_path):
+    process, path = resident
+    files = {
+        "deep": ("config.json", "[" * 200_000),
+        "torn": ("config.json", "{"),
+        "odd": ("config.json", '{"model_type": ["llama"]}'),
+        "pipe": ("config.json", None),
+        "adapter": ("adapter_config.json", "{}"),
+        "engine": ("adapter_config.json", '{"base_model_name_or_path": "engine:missing"}'),
+        "job": ("job.json", "[" * 200_000),
+        "job-pipe": ("job.json", None),
+    }
+    for case, (name, content) in files.items():
+        model = folder = tmp_path / case
+        if name == "job.json":
+            folder.mkdir()
+        else:
+            folder = work_folder(folder, "grpo", sequences(1), {"path": str(folder / "model")})
+            model = folder / "model"
+            model.mkdir()
+        if content is None:
+            os.mkfifo(model / name)
+        else:
+            (model / name).write_text(content)
+        ask(path, {"folder": str(folder)})["pid"]
+        wait_until((folder / "exit.json").exists)
+        assert read(folder, "exit.json")["reason"].startswith(("invalid", "damaged")), case
+        assert ask(path, {"ping": True}) == {"ready": True}
+    assert process.poll() is None
+
+
 def test_resident(resident, model, tmp_path, request):
     process, path = resident
     assert ask(path, {"ping": True}) == {"ready": True}

@@ -1,8 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { tryPort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
-import { serviceFingerprint } from '../record.ts';
 import type { StackPaths } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 import { tokenName } from '../stack-secrets.ts';
@@ -39,10 +37,7 @@ export class PolicyServerService implements Service {
     return { policyServer: this.#port };
   }
   fingerprint(): string {
-    return serviceFingerprint(
-      [this.#trainer.python, this.#paths.store, tokenName(this.#token)],
-      [join(this.#trainer.folder, 'genenv_trainer')],
-    );
+    return this.#trainer.fingerprint([this.#paths.store, tokenName(this.#token)]);
   }
 
   async launch(): Promise<Launch> {

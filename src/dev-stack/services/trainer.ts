@@ -17,6 +17,12 @@ export class TrainerPackage {
     this.#env = env;
   }
 
+  /** What a process of another stack may have been started with otherwise. */
+  fingerprint(rest: unknown[]): string {
+    const settings = [this.python, this.#env.GENENV_MODELS, ...rest];
+    return serviceFingerprint(settings, [join(this.folder, 'genenv_trainer')]);
+  }
+
   /** @param secrets that only this process gets */
   launch(args: string[], secrets: Record<string, string> = {}): Launch {
     const env = {
@@ -47,10 +53,7 @@ export class TrainerParent implements Service {
   }
 
   fingerprint(): string {
-    return serviceFingerprint(
-      [this.#trainer.python, this.#socket],
-      [join(this.#trainer.folder, 'genenv_trainer')],
-    );
+    return this.#trainer.fingerprint([this.#socket]);
   }
 
   launch(): Launch {

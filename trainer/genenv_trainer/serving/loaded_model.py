@@ -7,13 +7,15 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from genenv_trainer.adapters import check_format
 from genenv_trainer.errors import InvalidArtifact
-from genenv_trainer.models import load_model
 from genenv_trainer.plain_files import read_plain_file
+from genenv_trainer.pretrained import adapter_settings, add_adapter, load_model
 from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
 from genenv_trainer.serving.merging import TRAINED_IN, MergedAdapter
 from genenv_trainer.stored_objects import is_inside
+
+MAX_LENGTH = 2**31 - 1
+MAX_ENTRY_BYTES = 10_000
 
 
 @dataclass
@@ -31,7 +33,7 @@ class LoadedModel:
         ends = generation.eos_token_id if generation.eos_token_id is not None else config.eos_token_id
         ends = set(ends if isinstance(ends, list) else [ends]) | {self.tokenizer.eos_token_id}
         self.end_ids = sorted(ends - {None})
-        self.max_length: int | None = getattr(config, "max_position_embeddings", None)
+        self.max_length = context_length(getattr(config, "max_position_embeddings", None))
         self.vocabulary: int = config.vocab_size
         # An adapter that is merged has the sum with its base beside the base.
         copies = 2 if self.adapter is not None and self.model.dtype == TRAINED_IN else 1
@@ -66,10 +68,9 @@ class AdapterHost:
     def load(self, folder: Path, base: Path) -> tuple[PreTrainedModel, str]:
         """The base with the adapter of `folder` on it, and the adapter's name there. Raises
         InvalidArtifact for one that lacks weights."""
-        from peft import PeftConfig, PeftModelForCausalLM  # a second of imports that full models do without
+        from peft import PeftModelForCausalLM  # a second of imports that full models do without
 
-        check_format(folder)
-        config = PeftConfig.from_pretrained(str(folder))
+        config = adapter_settings(folder)
         config.inference_mode = True
         adapter = f"adapter{self.count}"
         self.count += 1
@@ -81,7 +82,7 @@ class AdapterHost:
             self.merged[self.bases[base]] = MergedAdapter(self.bases[base])
         model = self.bases[base]
         try:
-            missing = [key for key in model.load_adapter(str(folder), adapter).missing_keys if adapter in key]
+            missing = [key for key in add_adapter(model, folder, adapter) if adapter in key]
             if missing:
                 raise InvalidArtifact(
                     f"{folder}: weights missing: {', '.join(missing[:5])}; the folder is not whole"
@@ -105,6 +106,12 @@ class AdapterHost:
             self.bases = {base: kept for base, kept in self.bases.items() if kept is not model}
 
 
+def context_length(positions: object) -> int | None:
+    """The longest context by a model's settings; None for what is no length."""
+    is_length = type(positions) is int and 1 <= positions <= MAX_LENGTH
+    return positions if is_length else None
+
+
 def load_full(folder: Path, placement: Placement) -> PreTrainedModel:
     return load_model(folder, placement.precision).to(placement.device).eval()
 
@@ -112,7 +119,7 @@ def load_full(folder: Path, placement: Placement) -> PreTrainedModel:
 def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:
     """Folders of the model and of its tokenizer that served/<name>.json names, relative to the store.
     InvalidArtifact for one that leaves the store, where nothing vouches for its weights."""
-    fields = json.loads(read_plain_file(entry))
+    fields = json.loads(read_plain_file(entry, limit=MAX_ENTRY_BYTES))
     folder = in_store(fields["path"], entry, store)
     return folder, in_store(fields["tokenizer"], entry, store) if fields.get("tokenizer") else folder
 

@@ -1,6 +1,8 @@
-"""How requests arrive: a time limit on headers, and limits of size and time on bodies."""
+"""How requests arrive: limits on connections and requests, a time limit on headers, limits of size and time on
+bodies."""
 
 import asyncio
+from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -13,16 +15,31 @@ HEADER_SECONDS = 10
 
 BODY_SECONDS = 30
 
+MAX_SILENT = 256
+"""Connections that no request was admitted on. Of one more, the oldest is closed: whoever has no token can keep
+nobody out who has it."""
+
+MAX_REQUESTS = 512
+"""Further requests are answered 503, which the worker takes as a reason to try again later."""
+
+ADMIT = "admit"
+"""What the state of a request names the function that admits its connection."""
+
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's protocol, which closes a connection whose headers do not come in time: it limits only the time
-    between two requests by itself."""
+    """uvicorn's protocol, which closes a connection whose headers do not come in time, and one of too many that are
+    silent: it limits only the time between two requests by itself."""
 
     header_timer: asyncio.TimerHandle | None = None
+    is_admitted = False
+    made_at = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
+        self.app_state = {**self.app_state, ADMIT: self._admit}
+        self.made_at = self.loop.time()
         self._start_header_timer()
+        self._close_oldest_silent()
 
     def data_received(self, data: bytes) -> None:
         if self.header_timer is None and not self._is_in_request():
@@ -40,6 +57,14 @@ class TimedProtocol(H11Protocol):
         self._stop_header_timer()
         super().connection_lost(exc)
 
+    def _admit(self) -> None:
+        self.is_admitted = True
+
+    def _close_oldest_silent(self) -> None:
+        silent = [one for one in self.connections if not (one.is_admitted or one.transport.is_closing())]
+        if len(silent) > MAX_SILENT:
+            min(silent, key=lambda one: one.made_at).transport.abort()
+
     def _is_in_request(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
@@ -50,6 +75,31 @@ class TimedProtocol(H11Protocol):
         if self.header_timer is not None:
             self.header_timer.cancel()
             self.header_timer = None
+
+
+class RequestLimit:
+    """ASGI middleware behind the check of tokens: it admits the connection of a request, and answers a 503 while
+    MAX_REQUESTS are in work. The paths that need no token neither count nor admit."""
+
+    def __init__(self, app: ASGIApp, open_paths: Sequence[str]):
+        self.app, self.open_paths = app, open_paths
+        self.in_work = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in self.open_paths:
+            await self.app(scope, receive, send)
+            return
+        if ADMIT in scope.get("state", {}):
+            scope["state"][ADMIT]()
+        if self.in_work >= MAX_REQUESTS:
+            error = ApiError(503, f"{MAX_REQUESTS} requests are in work, which is the most; send it again later")
+            await error.response()(scope, receive, send)
+            return
+        self.in_work += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.in_work -= 1
 
 
 class BodyTooLarge(Exception):

@@ -1,24 +1,28 @@
 """The models of STORE/served/<name>.json, loaded on demand; the least recently used go."""
 
-import json
 import re
 from collections import OrderedDict
 from pathlib import Path
 
 from genenv_trainer.adapters import base_path
-from genenv_trainer.models import TOKENIZER_FILES, load_tokenizer
-from genenv_trainer.plain_files import read_plain_file
+from genenv_trainer.model_files import has_tokenizer, read_settings
+from genenv_trainer.pretrained import load_tokenizer
 from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.limits import MAX_NAME_LENGTH
 from genenv_trainer.serving.loaded_model import (
     AdapterHost,
     LoadedModel,
     Placement,
+    context_length,
     load_full,
     read_entry,
 )
 from genenv_trainer.stored_objects import Damaged, check_stored, is_stored
 
-NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@+-]*")
+NAME = re.compile(rf"[A-Za-z0-9_@][A-Za-z0-9._@+-]{{0,{MAX_NAME_LENGTH - 1}}}")
+MAX_NAMES = 10_000
+"""In the list of models: the worker reads lists of 4 MB."""
+
 VERSION = re.compile(r"(?:agent|environment)@\d{4,9}-([0-9a-f]{12})")
 """A policy of a run: its name begins the hash of its weights."""
 
@@ -32,16 +36,17 @@ class Registry:
         self.models: OrderedDict[str, LoadedModel] = OrderedDict()
 
     def names(self) -> list[str]:
-        return sorted(entry.stem for entry in (self.store / "served").glob("*.json"))
+        """What is served, if its name can be asked for; of too many, the first of the alphabet."""
+        stems = (entry.stem for entry in (self.store / "served").glob("*.json"))
+        return sorted(stem for stem in stems if NAME.fullmatch(stem))[:MAX_NAMES]
 
     def max_length(self, name: str) -> int | None:
         """Longest context of a served model by its folder, without loading it; None where that does not
         say."""
         try:
             folder, _ = read_entry(self.store / "served" / f"{name}.json", self.store)
-            config = (base_path(folder) or folder) / "config.json"
-            # In the cache of Hugging Face it is a link.
-            return json.loads(read_plain_file(config, follow=True)).get("max_position_embeddings")
+            settings = read_settings(base_path(folder) or folder, "config.json")
+            return context_length(settings["max_position_embeddings"])
         except Exception:  # requests to the model say what is wrong
             return None
 
@@ -75,6 +80,8 @@ class Registry:
         version = VERSION.fullmatch(name)
         if version and not (is_stored(folder) and folder.name.startswith(version[1])):
             raise Damaged(entry, f"it names other weights than {name}")
+        if version and tokenizer != folder:
+            raise Damaged(entry, f"it names a tokenizer; {name} has its own, under the same hash")
         for part in {folder, tokenizer}:
             check_stored(part)
         base = base_path(folder)
@@ -84,8 +91,9 @@ class Registry:
             model, adapter = load_full(folder, self.placement), None
         else:
             model, adapter = self.adapter_host.load(folder, base)
-        has_tokenizer = base is None or any((tokenizer / file).exists() for file in TOKENIZER_FILES)
-        return LoadedModel(name, model, load_tokenizer(tokenizer if has_tokenizer else base), adapter)
+        if base is not None and not has_tokenizer(tokenizer):
+            tokenizer = base
+        return LoadedModel(name, model, load_tokenizer(tokenizer), adapter)
 
     def _evict(self, name: str) -> None:
         loaded = self.models.pop(name)

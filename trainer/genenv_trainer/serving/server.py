@@ -20,6 +20,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from genenv_trainer.serving import chat, completions, errors, server_metrics, tokenization
 from genenv_trainer.serving.access import (
     LOOPBACK_HOSTS,
+    OPEN_PATHS,
     TOKEN_VARIABLE,
     TokenCheck,
     is_loopback,
@@ -27,13 +28,11 @@ from genenv_trainer.serving.access import (
 )
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.loaded_model import Placement
-from genenv_trainer.serving.protocol import BodyLimit, TimedProtocol
+from genenv_trainer.serving.protocol import BodyLimit, RequestLimit, TimedProtocol
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.server_metrics import RequestMetrics, ServerMetrics
 
 CACHED_MODELS = 4
-MAX_CONNECTIONS = 512
-"""Further requests are answered 503, which the worker takes as a reason to try again later."""
 
 STUCK_SECONDS = 900
 """Longer than to load a model of many gigabytes, or to draw the largest part of a request."""
@@ -83,6 +82,7 @@ def create_app(
     errors.install(app)
     # The one added last looks first.
     app.add_middleware(BodyLimit)
+    app.add_middleware(RequestLimit, open_paths=OPEN_PATHS)
     if token is not None:
         app.add_middleware(TokenCheck, token=token)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
@@ -127,7 +127,6 @@ def main(args: argparse.Namespace) -> int:
         log_level="warning",
         lifespan="off",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        limit_concurrency=MAX_CONNECTIONS,
         http=TimedProtocol,
         ws="none",
     )

@@ -1,14 +1,19 @@
 """Who is answered: requests with the token, to this server's own names."""
 
+import http.client
+import json
 import os
+import socket
 
 import pytest
 from fastapi.testclient import TestClient
+from server_process import ServerProcess
 from tiny_models import AGENT
 
 from genenv_trainer.__main__ import parser
 from genenv_trainer.serving.access import read_token
 from genenv_trainer.serving.loaded_model import Placement
+from genenv_trainer.serving.protocol import MAX_REQUESTS, MAX_SILENT
 from genenv_trainer.serving.server import create_app
 from genenv_trainer.serving.server import main as serve
 
@@ -76,3 +81,51 @@ def test_other_machines_are_not_served_without_a_token(store, monkeypatch, capsy
     assert serve(args) == 2
     assert "--host 0.0.0.0: other machines reach it; GENENV_POLICY_TOKEN is needed" in capsys.readouterr().err
     assert "GENENV_POLICY_TOKEN" not in os.environ
+
+
+def connections(server, count: int, sent: bytes = b"") -> list[socket.socket]:
+    port = json.loads(server.port_file.read_text())["port"]
+    made = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+    for connection in made:
+        connection.sendall(sent)
+    return made
+
+
+def status(connection: http.client.HTTPConnection, headers: dict) -> int:
+    connection.request("GET", "/v1/models", headers=headers)
+    with connection.getresponse() as answer:
+        answer.read()
+        return answer.status
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /health HTTP/1.1\r\n",
+        b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n",
+        b"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    ],
+    ids=["silent", "half of the headers", "no body", "without the token"],
+)
+def test_connections_without_the_token_keep_nobody_out(store, tmp_path, monkeypatch, sent):
+    monkeypatch.setenv("GENENV_POLICY_TOKEN", TOKEN)
+    server = ServerProcess(store, tmp_path / "port.json")
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    try:
+        with server.client() as client:
+            address = client.base_url
+        # It does not connect again by itself, as httpx does.
+        admitted = http.client.HTTPConnection(address.host, address.port)
+        assert status(admitted, headers) == 200
+        held = connections(server, 2 * MAX_REQUESTS, sent)
+        with server.client() as late:
+            assert late.get("/health").status_code == 200
+            assert late.get("/v1/models", headers=headers).status_code == 200
+        assert status(admitted, headers) == 200
+        assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < MAX_SILENT + MAX_REQUESTS / 2
+        for connection in [*held, admitted]:
+            connection.close()
+    finally:
+        server.process.kill()
+        server.process.wait()

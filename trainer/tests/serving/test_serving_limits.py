@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -26,7 +27,7 @@ from genenv_trainer.serving.loaded_model import LoadedModel, Placement
 from genenv_trainer.serving.protocol import HEADER_SECONDS
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import SamplingParams, Unwanted, sample
-from genenv_trainer.serving.server import MAX_CONNECTIONS, create_app
+from genenv_trainer.serving.server import create_app
 from genenv_trainer.serving.tokenization import DetokenizeRequest
 
 COMPLETION = {"model": AGENT, "prompt": "a", "max_tokens": 2}
@@ -185,17 +186,25 @@ def half_sent(server) -> socket.socket:
     return connection
 
 
-def test_a_connection_too_many_is_refused_at_once(server, lone):
-    # Each sends a part of its headers, which the server waits for.
-    waiting = [half_sent(server) for _ in range(MAX_CONNECTIONS)]
-    for connection in waiting:
-        connection.sendall(b"GET /health HTTP/1.1\r\n")
-    with httpx.Client(base_url=lone.base_url) as client:
-        assert client.get("/health").status_code == 503
-    for connection in waiting:
-        connection.close()
-    while lone.get("/health").status_code == 503:
-        time.sleep(0.05)
+def test_a_request_too_many_is_answered_503(store, monkeypatch):
+    monkeypatch.setattr("genenv_trainer.serving.protocol.MAX_REQUESTS", 1)
+    held, began = threading.Event(), threading.Event()
+    app = create_app(store, 1, Placement())
+    with TestClient(app, base_url="http://127.0.0.1") as client, ThreadPoolExecutor(2) as pool:
+        app.state.engine.call(AGENT, lambda loaded: (began.set(), held.wait()))
+        began.wait(30)
+        first = pool.submit(client.post, "/v1/completions", json=COMPLETION)
+        while not app.state.engine.waiting:
+            time.sleep(0.01)
+        second = pool.submit(client.post, "/v1/completions", json=COMPLETION)
+        try:
+            answer = second.result(timeout=30)
+            assert (answer.status_code, answer.json()["error"]["type"]) == (503, "server_error")
+            assert client.get("/health").status_code == 200
+        finally:
+            held.set()
+        assert first.result().status_code == 200
+        assert client.post("/v1/completions", json=COMPLETION).status_code == 200
 
 
 def test_half_sent_headers_are_closed(server, lone):
