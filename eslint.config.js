@@ -12,6 +12,7 @@ const rooms = [
   'numerics',
   'async',
   'formats',
+  'processes',
   'store',
   'coevolution',
   'benchmarks',

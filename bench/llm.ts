@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { engineFolder, engineModelFolder } from '../infra/setup/locations.mjs';
 import { VllmServer } from '../src/dev-stack/services/vllm-server.ts';
+import { Python } from '../src/processes/python.ts';
 import { llmRollouts } from './llm-rollouts.ts';
 import { runPython } from './python.ts';
 
@@ -26,7 +27,7 @@ export async function llm(): Promise<Record<string, unknown>> {
     return { step, sampling: { ...sampling, skipped: 'there is no vLLM here: `npm run engines -- vllm`' } };
   }
   const settings = { model, precision: 'float32', maxLoraRank: 16, maxModelLen: 512 } as const;
-  const server = new VllmServer(python, settings, process.env, { ports: {}, token: undefined });
+  const server = new VllmServer(new Python(python, process.env), settings, { ports: {}, token: undefined });
   const { command, args, env } = await server.launch();
   const child = spawn(command, args, {
     env: { ...process.env, ...env },

@@ -12,6 +12,7 @@ import { STACK_MARK } from '../src/dev-stack/leftovers.ts';
 import type { RecordedProcess } from '../src/dev-stack/record.ts';
 import { VllmServer } from '../src/dev-stack/services/vllm-server.ts';
 import { SupervisedService } from '../src/dev-stack/supervised-service.ts';
+import { Python } from '../src/processes/python.ts';
 import type { VllmSettings } from '../src/dev-stack/vllm-settings.ts';
 
 const python = join(engineFolder('vllm'), 'bin/python');
@@ -35,7 +36,10 @@ export class ManagedVllm implements AsyncDisposable {
     Object.assign(process.env, engineModelFolders());
     mkdirSync(this.store);
     const environment = { VLLM_CPU_KVCACHE_SPACE: '1', ...process.env, [STACK_MARK]: this.home };
-    this.#server = new VllmServer(python, settings, environment, { ports: {}, token: this.token });
+    this.#server = new VllmServer(new Python(python, environment), settings, {
+      ports: {},
+      token: this.token,
+    });
     this.#supervised = new SupervisedService(this.#server, {
       cwd: repository,
       logs: this.home,

@@ -5,6 +5,7 @@ import { benchmarks, suiteHost, SuiteLoader } from '../src/benchmarks/registry.t
 import { createChatClient } from '../src/inference/chat-client.ts';
 import { createAdapterServer } from '../src/inference/create-adapter-server.ts';
 import { createPolicyClient } from '../src/inference/create-policy-client.ts';
+import { Python } from '../src/processes/python.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/result-folders.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import type { ActivityContext } from '../src/runtime/activity-context.ts';
@@ -51,7 +52,7 @@ export function plainDependencies(
       createAdapterServer(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs: 20_000 }),
     ],
     launcher: () => launcher,
-    python: 'python3',
+    python: new Python('python3', process.env),
     devices: home,
     onShutdown: 'checkpoint',
     searchAttributes: false,

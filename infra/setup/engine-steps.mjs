@@ -121,7 +121,7 @@ async function makeWhole(engine, make) {
 async function makeModel(folder, { lock, script }) {
   const packages = join(dirname(folder), 'packages');
   await run(pythonPath(), [
-    ...['-m', 'pip', 'install', '--no-input', '--no-deps', '--require-hashes'],
+    ...['-P', '-m', 'pip', 'install', '--no-input', '--no-deps', '--require-hashes'],
     ...['--target', packages, '-r', join(repository, lock)],
   ]);
   await run(pythonPath(), [join(repository, String(script)), packages, folder], {

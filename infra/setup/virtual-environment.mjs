@@ -25,7 +25,7 @@ export const writeStamp = (folder) =>
  */
 export async function environmentReady(environment) {
   if (!isStamped(environment)) return false;
-  return run(join(environment, 'bin', 'python'), ['-c', 'pass']).then(
+  return run(join(environment, 'bin', 'python'), ['-P', '-c', 'pass']).then(
     () => true,
     () => false,
   );
@@ -40,7 +40,7 @@ export async function environmentReady(environment) {
 export async function makeEnvironment(environment, install) {
   const building = buildingFolder(environment);
   try {
-    await run(await basePython(), ['-m', 'venv', building]);
+    await run(await basePython(), ['-P', '-m', 'venv', building]);
     await install(await installer(join(building, 'bin', 'python')), building);
     writeStamp(building);
     rmSync(environment, { recursive: true, force: true });
@@ -59,7 +59,9 @@ async function basePython() {
     const path = onPath(name);
     if (path === null) continue;
     try {
+      // Not with modules of the working directory; -P is newer than some that are looked at.
       await run(path, [
+        '-I',
         '-c',
         'import sys, venv, ensurepip; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else 1)',
       ]);
@@ -102,7 +104,8 @@ function uvSettings() {
  * @returns {Promise<(args: string[]) => Promise<string>>}
  */
 async function installer(python) {
-  const pip = (/** @type {string[]} */ args) => run(python, ['-m', 'pip', 'install', '--no-input', ...args]);
+  const pip = (/** @type {string[]} */ args) =>
+    run(python, ['-P', '-m', 'pip', 'install', '--no-input', ...args]);
   let uv = onPath('uv');
   if (uv === null) {
     try {

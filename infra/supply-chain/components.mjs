@@ -110,7 +110,7 @@ print(json.dumps({
     for package in distributions()
 }))`;
   const said = /** @type {Record<string, (string | null)[]>} */ (
-    JSON.parse(await outputOf(python, ['-c', script]))
+    JSON.parse(await outputOf(python, ['-P', '-c', script]))
   );
   return Object.fromEntries(
     Object.entries(said).flatMap(([name, [expression, text, ...classifiers]]) => {

@@ -1,14 +1,17 @@
-import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { Python } from '../processes/python.ts';
 import { SidecarFailed } from './suite.ts';
 
 export interface SidecarOptions {
   /** Names the sidecar in errors. */
   name: string;
-  command: string;
+  /** Path of its Python. */
+  python: string;
   arguments: readonly string[];
-  /** The only environment variables of its process. */
-  environment: Readonly<Record<string, string>>;
+  /** Its process gets nothing else of the environment. */
+  variables: Readonly<Record<string, string>>;
   folder: string;
 }
 
@@ -21,20 +24,20 @@ type PendingRequest = { resolve: (value: unknown) => void; reject: (error: Error
  */
 export class Sidecar implements AsyncDisposable {
   readonly #name: string;
-  readonly #process;
+  readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #waiting = new Map<number, PendingRequest>();
   readonly #ended: Promise<void>;
   #failure: SidecarFailed | undefined;
   #lastWords = '';
   #next = 0;
 
-  constructor({ name, command, arguments: args, environment, folder }: SidecarOptions) {
+  constructor({ name, python, arguments: args, variables, folder }: SidecarOptions) {
     this.#name = name;
-    this.#process = spawn(command, [...args], {
+    this.#process = new Python(python, {}).spawn(args, {
+      variables,
       cwd: folder,
-      env: environment,
       stdio: ['pipe', 'pipe', 'pipe'],
-    });
+    }) as ChildProcessByStdio<Writable, Readable, Readable>;
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#lastWords = (this.#lastWords + text).slice(-4000);
     });

@@ -1,7 +1,8 @@
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import { modelFolders } from '../config/permitted-folders.ts';
-import { childEnvironment } from '../runtime/child-environment.ts';
+import { childEnvironment } from '../processes/child-environment.ts';
+import { Python } from '../processes/python.ts';
 import { identify } from '../runtime/process-identity.ts';
 import { endLeftovers, STACK_MARK } from './leftovers.ts';
 import { endProcess } from './processes.ts';
@@ -183,14 +184,14 @@ export function embeddedServices(
     ...engineModelFolders(),
     [STACK_MARK]: paths.home,
   };
-  // Keys are the worker's: it alone gets the whole environment.
-  const childEnv = childEnvironment(stackEnv);
   const { tokens, trainerSocket } = secrets;
-  const trainerPackage = new TrainerPackage(python, join(repository, 'trainer'), {
-    ...childEnv,
-    GENENV_MODELS: modelFolders(env.GENENV_MODELS, paths.home).join(delimiter),
-  });
-  const server = new TemporalServer(temporal, paths, childEnv, { ports, hasUi });
+  // Keys are the worker's: it alone gets the whole environment.
+  const trainerPackage = new TrainerPackage(
+    new Python(python, stackEnv),
+    join(repository, 'trainer'),
+    modelFolders(env.GENENV_MODELS, paths.home),
+  );
+  const server = new TemporalServer(temporal, paths, childEnvironment(stackEnv), { ports, hasUi });
   let policyServer: PolicyServerService | null = null;
   let trainer: TrainerParent | null = null;
   let vllm: VllmServer | null = null;
@@ -206,7 +207,9 @@ export function embeddedServices(
     if (wanted.trainer && trainer === null)
       added.push((trainer = new TrainerParent(trainerPackage, trainerSocket)));
     if (wanted.vllm !== null && vllm === null)
-      added.push((vllm = new VllmServer(vllmPython, wanted.vllm, childEnv, { ports, token: tokens.vllm })));
+      added.push(
+        (vllm = new VllmServer(new Python(vllmPython, stackEnv), wanted.vllm, { ports, token: tokens.vllm })),
+      );
     return added;
   };
   const addresses = (): StackAddresses => ({

@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Prices } from '../config/prices.ts';
+import type { Python } from '../processes/python.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
@@ -109,21 +108,16 @@ export async function writeTensorboard({
   home,
   runId,
   python,
-  environment = {},
 }: {
   home: string;
   runId: string;
-  python: string;
-  /** Its environment variables. */
-  environment?: Record<string, string>;
+  python: Python;
 }): Promise<void> {
   const { path } = new RunFolder(join(resolve(home), 'runs'), runId);
   try {
-    // From the trainer's folder, where the package is found whether it is installed or not.
-    await promisify(execFile)(python, ['-m', 'genenv_trainer.tensorboard_export', path], {
-      cwd: trainer,
-      env: environment,
-      timeout: EXPORT_TIMEOUT_MS,
+    await python.run(['-m', 'genenv_trainer.tensorboard_export', path], {
+      variables: { PYTHONPATH: trainer },
+      timeoutMs: EXPORT_TIMEOUT_MS,
     });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };

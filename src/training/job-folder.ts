@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Python } from '../processes/python.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
@@ -16,11 +16,11 @@ const tryLock = 'import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX
 /** The files of one job (docs/training-jobs.md), seen from the worker. */
 export class JobFolder {
   readonly path: string;
-  readonly #python: string;
+  readonly #python: Python;
   readonly #onDamage: OnDamage;
   readonly #reported = new Set<string>();
 
-  constructor(path: string, python: string, onDamage: OnDamage) {
+  constructor(path: string, python: Python, onDamage: OnDamage) {
     this.path = path;
     this.#python = python;
     this.#onDamage = onDamage;
@@ -86,8 +86,9 @@ export class JobFolder {
   async isAlive(): Promise<boolean> {
     const lock = join(this.path, 'lock');
     if (!(await isPlainFile(lock))) return false;
-    return new Promise((resolve) =>
-      execFile(this.#python, ['-c', tryLock, lock], (error) => resolve(error !== null)),
+    return this.#python.run(['-c', tryLock, lock]).then(
+      () => false,
+      () => true,
     );
   }
 

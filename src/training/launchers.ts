@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Python } from '../processes/python.ts';
 import { openPlainFile } from '../store/plain-files.ts';
 
 /** Starts the process of a training job. */
@@ -22,25 +22,24 @@ export class TrainerUnavailable extends Error {
 
 /**
  * Starts a new process for each job, in a session of its own, so that it outlives the worker.
- * @param environment all of the process's environment variables
+ * @param variables that the process gets besides those of Python's processes
  */
-export function processLauncher(python: string, environment: NodeJS.ProcessEnv): Launcher {
+export function processLauncher(python: Python, variables: Record<string, string>): Launcher {
   return {
     async launch(folder) {
       const { O_WRONLY, O_APPEND, O_CREAT } = constants;
       await using log = await openPlainFile(join(folder, 'log.txt'), O_WRONLY | O_APPEND | O_CREAT);
-      const child = spawn(python, ['-m', 'genenv_trainer', 'job', folder], {
+      const child = python.spawn(['-m', 'genenv_trainer', 'job', folder], {
+        variables,
         detached: true,
         stdio: ['ignore', log.fd, log.fd],
-        // Else Python would look for modules in the folder that the worker was started in first.
-        env: { ...environment, PYTHONSAFEPATH: '1' },
       });
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);
         child.once('error', (cause) =>
           reject(
             new TrainerUnavailable(
-              `cannot start the trainer with ${python}: ${cause.message}; ` +
+              `cannot start the trainer with ${python.path}: ${cause.message}; ` +
                 `run the set-up (npm start) or set GENENV_PYTHON`,
               { cause },
             ),

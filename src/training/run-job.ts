@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainerSettings } from '../config/policies.ts';
+import type { Python } from '../processes/python.ts';
 import type { ProcessIdentity } from '../runtime/process-identity.ts';
 import { InvalidArtifact } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
@@ -14,7 +15,7 @@ import { WorkMeter } from './process-activity.ts';
 /** Where training jobs run on this worker. */
 export interface TrainingBackend {
   launcher: (trainer: TrainerSettings) => Launcher;
-  python: string;
+  python: Python;
   /** Folder for locks on this machine's devices. */
   devices: string;
   /** Whether a training job continues (`detach`) or writes a checkpoint and ends when its worker stops. */
@@ -43,7 +44,7 @@ export interface RunJobOptions {
   /** The job without its fencing token, which `runJob` takes. */
   job: Omit<TrainingJob, 'fence'>;
   launcher: Launcher;
-  python: string;
+  python: Python;
   /** Called for each line of real progress, never by a timer, with the steps that are new since the last one. */
   onProgress: (progress: JobProgress, msSinceLast: number, newSteps: number) => void;
   /** Aborted when the activity is cancelled or its worker stops. */

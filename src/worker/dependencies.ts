@@ -6,10 +6,10 @@ import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
 import { modelFolderCheck } from '../config/permitted-folders.ts';
 import { readSecret } from '../config/secrets.ts';
 import { permitServer, serverResolver } from '../inference/endpoints.ts';
+import { Python } from '../processes/python.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import type { ActivityContext } from '../runtime/activity-context.ts';
-import { childEnvironment } from '../runtime/child-environment.ts';
 import { dataFileReader } from '../store/data-files.ts';
 import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
@@ -35,7 +35,8 @@ export function createDependencies(
     metrics?: Metrics | undefined;
   },
 ): Dependencies {
-  const { store, runs, devices, python, onShutdown } = settings;
+  const { store, runs, devices, onShutdown } = settings;
+  const python = new Python(settings.python, environment);
   const { metrics } = options;
   mkdirSync(devices, { recursive: true });
   const resolveServers = serverResolver(settings.endpoints, environment);
@@ -66,7 +67,6 @@ export function createDependencies(
           return residentLauncher(settings.trainerSocket);
         case 'process':
           return processLauncher(python, {
-            ...childEnvironment(environment),
             ...engineModelFolders(),
             GENENV_MODELS: settings.modelFolders.join(delimiter),
             PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pythonPath } from '../../infra/setup/locations.mjs';
+import { Python } from '../../src/processes/python.ts';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
@@ -63,7 +64,7 @@ test('the same seeds under a history of 0.1 and of 0.9 give different difficulty
   const world = createWorld(experiment.world);
   const ports = {
     ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
-    python: pythonPath(),
+    python: new Python(pythonPath(), process.env),
   };
   const server = createCompletionsClient({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 30_000 });
   const activities = createActivities(ports);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pythonPath } from '../../infra/setup/locations.mjs';
+import { Python } from '../../src/processes/python.ts';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
@@ -37,7 +38,7 @@ async function drift(name: string, maxKl: number): Promise<number[]> {
   const world = createWorld(settings);
   const ports = {
     ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
-    python: pythonPath(),
+    python: new Python(pythonPath(), process.env),
   };
   const activities = createActivities(ports);
   const { plan, prepared } = await begin(activities, name, file);

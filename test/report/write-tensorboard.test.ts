@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pythonPath } from '../../infra/setup/locations.mjs';
+import { Python } from '../../src/processes/python.ts';
 import { writeTensorboard } from '../../src/report/write-report.ts';
 import { makeRun } from './make-run.ts';
 import type { MadeRun } from './make-run.ts';
 
-const python = pythonPath();
-const missing = existsSync(python) ? '' : ' (skipped: the trainer’s Python environment is not set up)';
+const python = new Python(pythonPath(), process.env);
+const missing = existsSync(python.path) ? '' : ' (skipped: the trainer’s Python environment is not set up)';
 let run: MadeRun;
 let root = '';
 beforeAll(async () => {
@@ -38,6 +39,6 @@ describe.skipIf(missing !== '')(`TensorBoard files${missing}`, () => {
 
 it('need a Python that is there', async () => {
   await expect(
-    writeTensorboard({ home: run.home, runId: run.runId, python: join(root, 'no-python') }),
+    writeTensorboard({ home: run.home, runId: run.runId, python: new Python(join(root, 'no-python'), {}) }),
   ).rejects.toThrow('ENOENT');
 });

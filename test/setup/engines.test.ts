@@ -30,7 +30,7 @@ const environment = (convert: string) => ({
   PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
   GENENV_PYTHON: executable(
     'python',
-    `case "$*" in *"pip install"*) mkdir -p "$8" ;; *convert*) ${convert} ;; esac`,
+    `case "$*" in *"pip install"*) mkdir -p "$9" ;; *convert*) ${convert} ;; esac`,
   ),
   GENENV_TEMPORAL: executable('temporal', 'exit 0'),
 });

@@ -34,6 +34,7 @@ import type { Ref } from '../../src/store/references.ts';
 import { measure, scanObjects, scanWork, urisInWork } from '../../src/store/scan.ts';
 import { openWork, workPath } from '../../src/store/work-folder.ts';
 import { JobFolder } from '../../src/training/job-folder.ts';
+import { Python } from '../../src/processes/python.ts';
 import { processLauncher } from '../../src/training/launchers.ts';
 import { someKey } from './some-key.ts';
 import { filesIn, temporaryFolder } from './temporary-folder.ts';
@@ -334,19 +335,21 @@ describe('the branches of a run', () => {
 
 describe('a job', () => {
   it('hands over no output that is in a folder elsewhere', async () => {
-    const job = new JobFolder(join(home, 'job'), 'python3', () => undefined);
+    const job = new JobFolder(join(home, 'job'), new Python('python3', process.env), () => undefined);
     replaceByLink(join(home, 'job', 'output'), outside());
     await expect(job.outputFolder('checkpoint')).rejects.toThrow('it is a link');
   });
 
   it('writes no log through a link', async () => {
     replaceByLink(join(home, 'job', 'log.txt'), secret());
-    await expect(processLauncher('/bin/false', {}).launch(join(home, 'job'))).rejects.toThrow('it is a link');
+    await expect(processLauncher(new Python('/bin/false', {}), {}).launch(join(home, 'job'))).rejects.toThrow(
+      'it is a link',
+    );
     expect(readFileSync(secret(), 'utf8')).toBe(SECRET);
   });
 
   it('is read and kept alive through none', async () => {
-    const job = new JobFolder(join(home, 'job'), 'python3', () => undefined);
+    const job = new JobFolder(join(home, 'job'), new Python('python3', process.env), () => undefined);
     for (const name of ['job.json', 'progress.jsonl', 'lock'])
       replaceByLink(join(home, 'job', name), secret());
     replaceByLink(join(home, 'job', 'lease'), join(outside(), 'made'));

@@ -4,6 +4,7 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Python } from '../../src/processes/python.ts';
 import { identify, isAlive } from '../../src/runtime/process-identity.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
@@ -17,7 +18,7 @@ import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { someKey } from '../store/some-key.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 
-const python = 'python3';
+const python = new Python('python3', process.env);
 const scriptFile = new URL('jobs/job.py', import.meta.url).pathname;
 
 interface Trial {
@@ -57,7 +58,7 @@ async function trial(
   });
   const launcher = {
     launch: (folder: string) => {
-      const child = spawn(python, [scriptFile, folder], { detached: true, stdio: 'ignore' });
+      const child = python.spawn([scriptFile, folder], { detached: true, stdio: 'ignore' });
       children.push(child);
       return Promise.resolve(child.pid);
     },

@@ -34,10 +34,10 @@ export class AlfworldEngine implements AsyncDisposable {
   static async open(python: string): Promise<AlfworldEngine> {
     const sidecar = new Sidecar({
       name: 'alfworld',
-      command: python,
+      python,
       arguments: ['-X', 'utf8', '-s', fileURLToPath(new URL('sidecar', import.meta.url))],
       // The package creates its download folder on import unless it exists.
-      environment: { PYTHONHASHSEED: '0', ALFWORLD_DATA: tmpdir() },
+      variables: { PYTHONHASHSEED: '0', ALFWORLD_DATA: tmpdir() },
       folder: tmpdir(),
     });
     try {

@@ -65,7 +65,7 @@ export class BfclEngine {
   ): Promise<BfclEngine | Missing> {
     const sidecar = new Sidecar({
       name: `bfcl ${category}`,
-      command: python,
+      python,
       arguments: [
         '-X',
         'utf8',
@@ -75,7 +75,7 @@ export class BfclEngine {
         toolFormat,
       ],
       // Simulated services print times and sets.
-      environment: { TZ: 'UTC0', PYTHONHASHSEED: '0' },
+      variables: { TZ: 'UTC0', PYTHONHASHSEED: '0' },
       folder: tmpdir(),
     });
     let described: CategoryData | Missing;

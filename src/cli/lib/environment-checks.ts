@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pythonPath, temporalPath } from '../../../infra/setup/locations.mjs';
 import { tryPort } from '../../dev-stack/ports.ts';
+import { Python } from '../../processes/python.ts';
 import { homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { missing, note, ok } from './check.ts';
@@ -16,7 +17,7 @@ import { byteText } from './text.ts';
 /** Checks what is installed, writable and reachable. */
 export async function checkEnvironment(context: CliContext): Promise<Check[]> {
   const [pythonChecks, temporalCheck, serverChecks] = await Promise.all([
-    checkPython(),
+    checkPython(context),
     checkTemporal(),
     checkServers(context),
   ]);
@@ -40,14 +41,14 @@ function checkNode(): Check {
 }
 
 /** The Python environment, and PyTorch as it sees the machine. */
-async function checkPython(): Promise<Check[]> {
+async function checkPython({ env }: CliContext): Promise<Check[]> {
   const path = pythonPath();
   if (!existsSync(path)) return [missing('Python environment', `${path} is not there`, RUN_SETUP)];
   const probe =
     'import sys, torch, transformers; print(sys.version.split()[0], torch.__version__, ' +
     'transformers.__version__, torch.cuda.is_available(), torch.get_num_threads())';
   try {
-    const { stdout } = await runProgram(path, ['-c', probe], { timeout: 120_000 });
+    const stdout = await new Python(path, env).run(['-c', probe], { timeoutMs: 120_000 });
     const [version = '', torch = '', transformers = '', cuda = '', threads = ''] = stdout.trim().split(' ');
     return [
       ok('Python environment', `${version}, ${path}`),

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pythonPath } from '../../../infra/setup/locations.mjs';
@@ -6,7 +5,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { modelFolder, modelPositions } from '../../config/model-folder.ts';
 import { positionsFromScratch } from '../../config/policies.ts';
 import type { ModelSettings } from '../../config/policies.ts';
-import { childEnvironment } from '../../runtime/child-environment.ts';
+import { Python } from '../../processes/python.ts';
 import { estimateDisk } from '../../runs/disk-estimate.ts';
 import type { DiskEstimate } from '../../runs/disk-estimate.ts';
 import {
@@ -63,17 +62,16 @@ type TokenCounter = (texts: readonly string[]) => number[] | Promise<number[]>;
 function tokenCounter(model: ModelSettings): TokenCounter | null {
   if (model.type === 'scratch') return countCharacters;
   const file = join(modelFolder(model.path), 'tokenizer.json');
-  const python = pythonPath();
-  if (!existsSync(file) || !existsSync(python)) return null;
-  return (texts) =>
-    new Promise((resolve, reject) => {
-      const options = { maxBuffer: 10_000_000, env: childEnvironment(process.env) };
-      const child = execFile(python, ['-c', TOKENIZE, file], options, (error, stdout) => {
-        if (error) reject(new Error(`${file}: ${error.message}`));
-        else resolve(JSON.parse(stdout) as number[]);
+  const python = new Python(pythonPath(), process.env);
+  if (!existsSync(file) || !existsSync(python.path)) return null;
+  return async (texts) => {
+    const counts = await python
+      .run(['-c', TOKENIZE, file], { input: JSON.stringify(texts) })
+      .catch((cause: unknown) => {
+        throw new Error(`${file}: ${(cause as Error).message}`, { cause });
       });
-      child.stdin?.end(JSON.stringify(texts));
-    });
+    return JSON.parse(counts) as number[];
+  };
 }
 
 /** How many tokens prompts take, and whether the longest fits: lines for people. */

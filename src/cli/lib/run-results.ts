@@ -1,6 +1,6 @@
 import { pythonPath } from '../../../infra/setup/locations.mjs';
 import type { Prices } from '../../config/prices.ts';
-import { childEnvironment } from '../../runtime/child-environment.ts';
+import { Python } from '../../processes/python.ts';
 import { mean as meanOf } from '../../numerics/arithmetic.ts';
 import { findings } from '../../report/findings.ts';
 import { loadRun } from '../../report/load-run.ts';
@@ -24,12 +24,7 @@ export async function writeResults(
 ): Promise<string> {
   const report = await writeReport({ home, runId, loadWorld: loadWorldAsWorker(context), prices });
   try {
-    await writeTensorboard({
-      home,
-      runId,
-      python: pythonPath(),
-      environment: childEnvironment(context.env),
-    });
+    await writeTensorboard({ home, runId, python: new Python(pythonPath(), context.env) });
   } catch (error) {
     context.warn((error as Error).message);
   }

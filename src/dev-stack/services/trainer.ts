@@ -1,38 +1,43 @@
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
+import type { Python } from '../../processes/python.ts';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
 import type { Service } from '../supervised-service.ts';
 
 /** How the Python package of trainer/ is run. */
 export class TrainerPackage {
-  readonly python: string;
+  readonly #python: Python;
   readonly folder: string;
-  readonly #env: Record<string, string | undefined>;
+  readonly #modelFolders: string;
 
-  constructor(python: string, folder: string, env: Record<string, string | undefined>) {
-    this.python = python;
+  /** @param modelFolders in which the operator permits pretrained models */
+  constructor(python: Python, folder: string, modelFolders: readonly string[]) {
+    this.#python = python;
     this.folder = folder;
-    this.#env = env;
+    this.#modelFolders = modelFolders.join(delimiter);
+  }
+
+  get python(): string {
+    return this.#python.path;
   }
 
   /** What a process of another stack may have been started with otherwise. */
   fingerprint(rest: unknown[]): string {
-    const settings = [this.python, this.#env.GENENV_MODELS, ...rest];
+    const settings = [this.python, this.#modelFolders, ...rest];
     return serviceFingerprint(settings, [join(this.folder, 'genenv_trainer')]);
   }
 
   /** @param secrets that only this process gets */
   launch(args: string[], secrets: Record<string, string> = {}): Launch {
-    const env = {
-      ...this.#env,
+    return this.#python.start(['-m', 'genenv_trainer', ...args], {
       ...secrets,
+      GENENV_MODELS: this.#modelFolders,
       PYTHONPATH: this.folder,
       PYTHONUNBUFFERED: '1',
       TOKENIZERS_PARALLELISM: 'false',
-    };
-    return { command: this.python, args: ['-m', 'genenv_trainer', ...args], env };
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { vllmPlugins } from '../../../infra/setup/locations.mjs';
+import type { Python } from '../../processes/python.ts';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
@@ -17,23 +18,20 @@ export class VllmServer implements Service {
   readonly maxStarts = 2;
   readonly graceSeconds = 20;
   readonly slowStart: string;
-  readonly #python: string;
+  readonly #python: Python;
   readonly settings: VllmSettings;
-  readonly #env: Record<string, string | undefined>;
   /** What it asks for; undefined lets everybody of this machine ask. */
   readonly #token: string | undefined;
   #port: number;
   #pinned = false;
 
   constructor(
-    python: string,
+    python: Python,
     settings: VllmSettings,
-    env: Record<string, string | undefined>,
     { ports, token }: { ports: Record<string, number>; token: string | undefined },
   ) {
     this.#python = python;
     this.settings = settings;
-    this.#env = env;
     this.#token = token;
     this.#port = ports.vllm ?? 0;
     this.slowStart = `serving ${vllmText(settings)}; this takes about a minute`;
@@ -48,7 +46,7 @@ export class VllmServer implements Service {
   }
   fingerprint(): string {
     return serviceFingerprint(
-      [this.#python, vllmFlags(this.settings), tokenName(this.#token ?? '')],
+      [this.#python.path, vllmFlags(this.settings), tokenName(this.#token ?? '')],
       [vllmPlugins],
     );
   }
@@ -56,20 +54,18 @@ export class VllmServer implements Service {
   async launch(): Promise<Launch> {
     // The first time any port will do; from then on it stays, since the worker knows it.
     if (!this.#pinned) this.#port = await choosePort([this.#port]);
-    return {
-      command: this.#python,
-      // Its own command looks for a distribution that the processor build does not have.
-      args: [
+    return this.#python.start(
+      [
+        // Its own command looks for a distribution that the processor build does not have.
         ...['-m', 'vllm.entrypoints.openai.api_server', '--host', '127.0.0.1', '--port', String(this.#port)],
         ...vllmFlags(this.settings),
       ],
-      env: {
-        ...vllmEnvironment(availableParallelism()),
-        ...this.#env,
+      {
         PYTHONPATH: vllmPlugins,
         ...(this.#token !== undefined && { VLLM_API_KEY: this.#token }),
       },
-    };
+      vllmEnvironment(availableParallelism()),
+    );
   }
 
   async answers(): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { childEnvironment } from '../../src/runtime/child-environment.ts';
+import { childEnvironment } from '../../src/processes/child-environment.ts';
 
 const secrets = {
   AWS_SECRET_ACCESS_KEY: 'canary-1',
