@@ -26,6 +26,11 @@ export class JobFolder {
     this.#onDamage = onDamage;
   }
 
+  /** The file that the job's process has locked as long as it runs. */
+  get lock(): string {
+    return join(this.path, 'lock');
+  }
+
   async job(): Promise<TrainingJob | undefined> {
     return (await this.#readSealed('job.json')) as TrainingJob | undefined;
   }
@@ -84,9 +89,8 @@ export class JobFolder {
    * A job is alive as long as it holds the lock. A process id does not show that: it may have been reused.
    */
   async isAlive(): Promise<boolean> {
-    const lock = join(this.path, 'lock');
-    if (!(await isPlainFile(lock))) return false;
-    return this.#python.run(['-c', tryLock, lock]).then(
+    if (!(await isPlainFile(this.lock))) return false;
+    return this.#python.run(['-c', tryLock, this.lock]).then(
       () => false,
       () => true,
     );

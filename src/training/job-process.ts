@@ -1,19 +1,37 @@
 /** Which process a job is, and signals that reach it alone: a line of a shared file must not choose a victim. */
+import { lstat, readFile, readdir, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { identify, isAlive } from '../runtime/process-identity.ts';
 import type { ProcessIdentity } from '../runtime/process-identity.ts';
+import { undefinedIfMissing } from '../store/errors.ts';
 import type { JobProgress } from '../types/training-job.ts';
 
 /**
- * The process that wrote a line of progress, if it runs on this host. A line without host and start time, which
- * older trainers wrote, is believed only if it names the process that was launched.
+ * The process that a line of progress names, if that is the job: it runs on this host, and holds the job's lock.
+ * Number, host and start time alone are public, so a line can have those of any process. Undefined if the system
+ * does not say what a process has locked (only Linux does).
  */
-export function writerOf(
+export async function writerOf(
   { pid, host, started }: Pick<JobProgress, 'pid' | 'host' | 'started'>,
-  launched: ProcessIdentity | undefined,
-): ProcessIdentity | undefined {
-  if (host === undefined && started === undefined) return launched?.pid === pid ? launched : undefined;
-  return host === hostname() && started !== undefined ? { pid, started } : undefined;
+  lock: string,
+): Promise<ProcessIdentity | undefined> {
+  if (host !== hostname() || started === undefined) return undefined;
+  return (await holdsLock(pid, lock)) ? { pid, started } : undefined;
+}
+
+async function holdsLock(pid: number, lock: string): Promise<boolean> {
+  const file = await undefinedIfMissing(lstat(lock, { bigint: true }));
+  // Another name of a file may be a lock of another job.
+  if (file?.isFile() !== true || file.nlink !== 1n) return false;
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
+  for (const descriptor of descriptors) {
+    const open = await stat(join(`/proc/${pid}/fd`, descriptor), { bigint: true }).catch(() => undefined);
+    if (open?.ino !== file.ino || open.dev !== file.dev) continue;
+    const state = await readFile(join(`/proc/${pid}/fdinfo`, descriptor), 'utf8').catch(() => '');
+    if (/^lock:.* WRITE /m.test(state)) return true;
+  }
+  return false;
 }
 
 /** The process that a launcher has just started on this host. */

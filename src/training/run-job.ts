@@ -144,7 +144,7 @@ interface JobStart {
   linesBefore: number;
   /** Optimizer steps of its newest line then. */
   stepsBefore: number;
-  /** The job's process on this host, which leads a session; undefined if only its progress can tell. */
+  /** The job's process, which leads a session, if this attempt started it on this host. */
   launched: ProcessIdentity | undefined;
 }
 
@@ -178,7 +178,7 @@ async function watch(
       options.onProgress(progress.last, now - lastProgress, Math.max(0, progress.last.step - stepsSeen));
       linesSeen = progress.lines;
       stepsSeen = Math.max(stepsSeen, progress.last.step);
-      job = writerOf(progress.last, launched);
+      job = launched ?? (await writerOf(progress.last, folder.lock));
       wasAlive = true;
       lastProgress = now;
       lastLife = now;
@@ -220,8 +220,8 @@ async function stop(
   while (Date.now() - started < maxEndMs && (await folder.exit()) === undefined) {
     const progress = await folder.progress();
     if (!isTold && progress && progress.lines > linesBefore) {
-      // A job of another host ends by its lease.
-      if (!signalJob(writerOf(progress.last, launched), 'SIGTERM')) return;
+      // A job of another host, or of a system that does not tell who it is, ends by its lease.
+      if (!signalJob(launched ?? (await writerOf(progress.last, folder.lock)), 'SIGTERM')) return;
       isTold = true;
     }
     const mayBeDead = isTold || Date.now() - started > maxStartMs;

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { openSync, writeFileSync } from 'node:fs';
+import { appendFile, link as linkFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Python } from '../../src/processes/python.ts';
-import { identify, isAlive } from '../../src/runtime/process-identity.ts';
+import { identify } from '../../src/runtime/process-identity.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import type { Damage } from '../../src/store/errors.ts';
 import { openWork } from '../../src/store/work-folder.ts';
@@ -25,6 +26,8 @@ interface Trial {
   work: WorkFolder;
   progress: JobProgress[];
   damages: Damage[];
+  /** Processes that were launched. */
+  pids: number[];
   /** Starts of the job's process: its claim and token budget. */
   starts(): Promise<{ fence: number; budget: number }[]>;
   file(name: string): Promise<string | undefined>;
@@ -76,6 +79,9 @@ async function trial(
     work,
     progress,
     damages,
+    get pids() {
+      return children.map(({ pid }) => pid!);
+    },
     starts: async () =>
       ((await file('starts.jsonl')) ?? '')
         .split('\n')
@@ -304,27 +310,108 @@ describe('a training job', { timeout: 30_000 }, () => {
     expect(job.damages[0]?.problem).toMatch(/line \d is damaged; it is passed over/);
   });
 
-  it.each(['on another host', 'started at another time'])(
-    'whose progress names a process %s is not signalled, nor is that process',
+  /** A process of somebody else's, such as a server, and lines of progress that name it. */
+  const bystanders: Record<string, (lock: string) => { child: ChildProcess; claims: object }> = {
+    'on another host': () => {
+      const child = sleeper();
+      return { child, claims: { ...identify(child.pid!), host: 'another-host' } };
+    },
+    'started at another time': () => {
+      const child = sleeper();
+      const { pid, started } = identify(child.pid!)!;
+      return { child, claims: { pid, host: hostname(), started: `${started}1` } };
+    },
+    'as it is': () => {
+      const child = sleeper();
+      return { child, claims: { ...identify(child.pid!), host: hostname() } };
+    },
+    'that has the lock open, and not locked': (lock) => {
+      writeFileSync(lock, '');
+      const child = sleeper(openSync(lock, 'r+'));
+      return { child, claims: { ...identify(child.pid!), host: hostname() } };
+    },
+  };
+  function sleeper(open?: number): ChildProcess {
+    const child = spawn('sleep', ['60'], { detached: true, stdio: ['ignore', 'ignore', open ?? 'ignore'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    return child;
+  }
+
+  it.each(Object.keys(bystanders))(
+    'whose progress names a process %s is killed itself, if it was launched here',
     async (which) => {
-      const bystander = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
-      onTestFinished(() => void bystander.kill('SIGKILL'));
-      const identity = identify(bystander.pid!)!;
-      const claims =
-        which === 'on another host'
-          ? { ...identity, host: 'another-host' }
-          : { pid: bystander.pid, host: hostname(), started: `${identity.started}1` };
-      const job = await trial({ sleeps: 60, claims });
-      const failure = await failureOf(job.run({ stallMs: 3_000 }));
+      const job = await trial({ sleeps: 60 });
+      const { child, claims } = bystanders[which]!(join(job.work.path, 'lock'));
+      await job.write('script.json', JSON.stringify({ sleeps: 60, claims }));
+      const failure = await failureOf(job.run({ stallMs: 1_500 }));
+      expect((failure as Error).message).toMatch(/was killed/);
+      expect(job.pids).toHaveLength(1);
+      await expect.poll(() => isThere(job.pids[0]!)).toBe(false);
+      const controller = new AbortController();
+      const stopped = failureOf(job.run({ signal: controller.signal }));
+      await started(job, 2);
+      controller.abort(new Error('cancelled'));
+      expect(await stopped).toMatchObject({ message: 'cancelled' });
+      expect(JSON.parse((await job.file('exit.json')) ?? '{}')).toMatchObject({ reason: 'terminated' });
+      expect(child.signalCode).toBe(null);
+      expect(isThere(child.pid!)).toBe(true);
+    },
+  );
+
+  /** Starts the job, and leaves it as a worker does that stops. */
+  async function leftAtWork(job: Trial): Promise<void> {
+    const controller = new AbortController();
+    const running = failureOf(job.run({ signal: controller.signal, detach: () => true }));
+    await expect.poll(() => job.progress.at(-1), { timeout: 10_000 }).toMatchObject({ step: 1 });
+    controller.abort(new Error('the worker stops'));
+    await running;
+  }
+
+  it.each(Object.keys(bystanders))(
+    'that is attached to, and whose progress names a process %s, is not signalled, nor is that process',
+    async (which) => {
+      const job = await trial({ sleeps: 60 });
+      const { child, claims } = bystanders[which]!(join(job.work.path, 'lock'));
+      await job.write('script.json', JSON.stringify({ sleeps: 60, claims }));
+      await leftAtWork(job);
+      const failure = await failureOf(job.run({ stallMs: 1_500 }));
       expect((failure as Error).message).toMatch(/could not be ended from this host/);
-      expect(isAlive(identity)).toBe(true);
       const controller = new AbortController();
       const stopped = failureOf(job.run({ signal: controller.signal }));
       controller.abort(new Error('cancelled'));
       expect(await stopped).toMatchObject({ message: 'cancelled' });
-      expect(isAlive(identity)).toBe(true);
+      expect(isThere(child.pid!)).toBe(true);
+      expect(isThere(job.pids[0]!)).toBe(true);
     },
   );
+
+  it('whose lock is that of another job does not name that one', async () => {
+    const [victim, job] = [await trial({ sleeps: 60 }), await trial({ sleeps: 60 })];
+    await leftAtWork(victim);
+    await linkFile(join(victim.work.path, 'lock'), join(job.work.path, 'lock'));
+    for (const name of ['job.json', 'progress.jsonl']) await job.write(name, (await victim.file(name))!);
+    const failure = await failureOf(job.run({ stallMs: 1_500 }));
+    expect((failure as Error).message).toMatch(/could not be ended from this host/);
+    expect(isThere(victim.pids[0]!)).toBe(true);
+  });
+
+  it('that is attached to is killed if it makes no progress', async () => {
+    const job = await trial({ sleeps: 60 });
+    await leftAtWork(job);
+    const failure = await failureOf(job.run({ stallMs: 1_500 }));
+    expect((failure as Error).message).toMatch(/was killed/);
+    await expect.poll(() => isThere(job.pids[0]!)).toBe(false);
+  });
+
+  it('that is attached to is told to stop', async () => {
+    const job = await trial({ waits_for: 'go' });
+    await leftAtWork(job);
+    const controller = new AbortController();
+    const stopped = failureOf(job.run({ signal: controller.signal }));
+    controller.abort(new Error('cancelled'));
+    expect(await stopped).toMatchObject({ message: 'cancelled' });
+    expect(JSON.parse((await job.file('exit.json')) ?? '{}')).toMatchObject({ reason: 'terminated' });
+  });
 
   it('of an older trainer, whose lines name no host, is killed as the process that was launched', async () => {
     const job = await trial({ sleeps: 60, claims: { host: null, started: null } });
