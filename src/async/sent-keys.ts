@@ -13,10 +13,13 @@ const sentKeys = new Set<string>();
 
 /** Remembers the keys among the headers of a request. */
 export function rememberKeys(headers: Headers): void {
-  for (const name of ['authorization', 'x-api-key']) {
-    const key = headers.get(name)?.replace(/^Bearer +/i, '') ?? '';
-    if (key.length >= MIN_KEY_LENGTH) sentKeys.add(key);
-  }
+  for (const name of ['authorization', 'x-api-key']) rememberKey(headers.get(name) ?? '');
+}
+
+/** Remembers the value of a header that is a key, with or without its scheme. */
+export function rememberKey(value: string): void {
+  const key = value.replace(/^(?:Bearer|Basic) +/i, '');
+  if (key.length >= MIN_KEY_LENGTH) sentKeys.add(key);
 }
 
 /**

@@ -9,6 +9,7 @@ import {
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry-v2';
 import type { WorkerOptions } from '@temporalio/worker';
+import { problemKind, rememberCollectorKeys } from './collector.ts';
 import { LabellingProcessor } from './span-processor.ts';
 
 /** Spans of workflows, activities, requests to model servers and training jobs, sent by OTLP over HTTP. */
@@ -22,18 +23,19 @@ const CLOSE_MS = 3_000;
 
 /** Between two lines about a collector that takes no spans. */
 const REMINDER_MS = 5 * 60_000;
-const MAX_PROBLEM_LENGTH = 200;
 
 /**
  * Starts to trace this process, by the standard variables OTEL_*, which OpenTelemetry reads itself.
  * @param say is told now and then that spans are lost
+ * @param environment whose keys of the collector are kept out of the log
  */
-export function startTracing(say: (message: string) => void): Tracing {
+export function startTracing(say: (message: string) => void, environment: NodeJS.ProcessEnv): Tracing {
+  rememberCollectorKeys(environment);
   let saidAt = -Infinity;
   const reportProblem = (problem: string): void => {
     if (Date.now() - saidAt < REMINDER_MS) return;
     saidAt = Date.now();
-    say(`traces: some spans are lost: ${problem.slice(0, MAX_PROBLEM_LENGTH)}`);
+    say(`traces: some spans are lost: ${problemKind(problem)}`);
   };
   const ignore = (): void => undefined;
   const logger = { error: reportProblem, warn: ignore, info: ignore, debug: ignore, verbose: ignore };

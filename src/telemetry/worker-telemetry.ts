@@ -18,6 +18,8 @@ export interface TelemetrySettings {
   metrics: MetricsAddress | undefined;
   /** Whether spans are sent, and logs are JSON. */
   isTraced: boolean;
+  /** That OpenTelemetry reads, too. */
+  environment: NodeJS.ProcessEnv;
   /** Folders whose disks are measured, by the name in the label. */
   folders: Readonly<Record<string, string>>;
 }
@@ -44,7 +46,9 @@ export async function startTelemetry(settings: TelemetrySettings): Promise<Worke
   const { isTraced } = settings;
   const { say, logger } = isTraced ? jsonLog() : plainLog();
   // What is not used takes no memory.
-  const tracing = isTraced ? (await import('./start-tracing.ts')).startTracing(say) : undefined;
+  const tracing = isTraced
+    ? (await import('./start-tracing.ts')).startTracing(say, settings.environment)
+    : undefined;
   const served = settings.metrics && (await startMetrics(settings.metrics, settings.folders));
   if (served !== undefined) say(`metrics: ${served.url}`);
   return {

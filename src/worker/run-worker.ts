@@ -52,7 +52,7 @@ export async function runWorker(
   };
   for (const name of stopSignals) process.on(name, stop);
   const { store, runs, metrics, isTraced } = settings;
-  const telemetry = await startTelemetry({ metrics, isTraced, folders: { store, runs } });
+  const telemetry = await startTelemetry({ metrics, isTraced, environment, folders: { store, runs } });
   const { say } = telemetry;
   Runtime.install({ ...telemetry.runtimeOptions, shutdownSignals: [] });
   let connection: NativeConnection | undefined;
