@@ -1,6 +1,6 @@
-import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createBoundedServer } from '../async/bounded-server.ts';
 
 export interface MetricsAddress {
   host: string;
@@ -17,7 +17,7 @@ export async function serveMetrics(
   parts: readonly (() => Promise<string>)[],
 ): Promise<{ url: string; server: Server }> {
   const isLocal = isLoopback(host);
-  const server = createServer((request, response) => {
+  const server = createBoundedServer((request, response) => {
     // A web page that points a name of its own at the loopback sends that name.
     if (isLocal && !isLoopback(hostName(request.headers.host))) {
       response.writeHead(403).end();

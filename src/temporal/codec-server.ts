@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { createBoundedServer } from '../async/bounded-server.ts';
 import type { EncryptionCodec } from './payload-codec.ts';
 import { PayloadUnreadable } from './payload-codec.ts';
 import { fromJsonPayload, jsonPayloadSchema, toJsonPayload } from './json-payload.ts';
@@ -20,7 +20,12 @@ export interface CodecServerOptions {
 
 /** Temporal keeps no message above 4 MiB, whose base64 is a third longer. */
 const maxBodyBytes = 8 * 2 ** 20;
-const bodySchema = z.object({ payloads: z.array(jsonPayloadSchema).max(10_000) });
+const maxPayloads = 10_000;
+/** Of JSON: more than so many payloads of four metadata fields have. Wrong ones would each become a problem. */
+const maxValues = 10 * maxPayloads;
+const bodySchema = z.object({
+  payloads: z.array(z.unknown()).max(maxPayloads).pipe(z.array(jsonPayloadSchema)),
+});
 
 class Refusal extends Error {
   readonly status: number;
@@ -36,7 +41,7 @@ class Refusal extends Error {
  * Payloads that are not encrypted come back as they are.
  */
 export function createCodecServer(options: CodecServerOptions): Server {
-  const server = createServer((request, response) => {
+  return createBoundedServer((request, response) => {
     respond(request, response, options).catch((error: unknown) => {
       const { status, message } = error instanceof Refusal ? error : new Refusal(500, 'internal error');
       // What is left of a body that nobody reads ends with the connection.
@@ -44,10 +49,6 @@ export function createCodecServer(options: CodecServerOptions): Server {
       response.end(JSON.stringify({ message }));
     });
   });
-  server.headersTimeout = 5_000;
-  server.requestTimeout = 20_000;
-  server.maxConnections = 64;
-  return server;
 }
 
 async function respond(
@@ -108,7 +109,7 @@ function authorize({ url = '', headers }: IncomingMessage, token: string): strin
 const isEqual = (got: string, expected: string): boolean => timingSafeEqual(digest(got), digest(expected));
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-async function readBody(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -116,12 +117,23 @@ async function readBody(request: IncomingMessage): Promise<string> {
     if (bytes > maxBodyBytes) throw new Refusal(413, `expected at most ${maxBodyBytes} bytes`);
     parts.push(part);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts);
 }
 
-function parseBody(text: string): z.infer<typeof bodySchema> {
+/**
+ * Each value of a JSON text is the first of an array or an object, or follows a comma; base64 has none of these
+ * characters. So a text with too many is refused before it is parsed.
+ */
+function hasTooManyValues(body: Buffer): boolean {
+  let marks = 0;
+  for (const byte of body) if (byte === 0x2c || byte === 0x5b || byte === 0x7b) marks += 1;
+  return marks > maxValues;
+}
+
+function parseBody(body: Buffer): z.infer<typeof bodySchema> {
+  if (hasTooManyValues(body)) throw new Refusal(413, `expected at most ${maxValues} values`);
   try {
-    return bodySchema.parse(JSON.parse(text));
+    return bodySchema.parse(JSON.parse(body.toString('utf8')));
   } catch {
     throw new Refusal(400, 'expected JSON: {"payloads": [{"metadata": {…}, "data": "…"}]}, values in base64');
   }

@@ -1,13 +1,13 @@
-import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { NativeConnection, Worker } from '@temporalio/worker';
+import { createBoundedServer } from '../async/bounded-server.ts';
 
 /**
  * Serves GET /health: 200 while every queue is polled (by name: `polling`), 503 otherwise. A process that is
  * up but does not poll is not healthy.
  */
 export function serveHealth(port: number, queues: () => Promise<Record<string, string>>): Promise<Server> {
-  const server = createServer((request, response) => {
+  const server = createBoundedServer((request, response) => {
     if (!isLoopback(request.headers.host)) {
       response.writeHead(400).end('Host: expected a name of the loopback, such as 127.0.0.1');
       return;

@@ -116,12 +116,23 @@ test.each([
   ['no JSON', 400, '/decode', { body: '{' }],
   ['no payloads', 400, '/decode', { body: '{"payloads":{}}' }],
   ['no base64', 400, '/decode', { body: '{"payloads":[{"data":"*"}]}' }],
+  ['too many payloads', 400, '/decode', { body: `{"payloads":[${'{},'.repeat(10_000)}{}]}` }],
+  ['too many values', 413, '/decode', { body: `{"payloads":[${'1,'.repeat(100_000)}1]}` }],
+  ['too many levels', 413, '/decode', { body: '['.repeat(100_001) }],
   ['a body that is too long', 413, '/decode', { body: JSON.stringify({ payloads: 'x'.repeat(9e6) }) }],
 ])('refuses %s', async (_, status, path, options) => {
   const answer = await ask(path, options).catch((error: unknown) => error as NodeJS.ErrnoException);
   // A server may close the connection while a body that is too long is still on its way.
   if (answer instanceof Error) expect([413, answer.code]).toEqual([status, 'EPIPE']);
   else expect([answer.status, answer.body]).toEqual([status, expect.not.stringContaining(secret)]);
+});
+
+test('answers as many payloads as it takes, each with four fields of metadata', async () => {
+  const metadata = { ...encrypted.metadata, messageType: '', 'encoding-original': '', more: '' };
+  const payloads = Array.from({ length: 10_000 }, () => ({ ...encrypted, metadata }));
+  const { status, body } = await ask('/decode', { body: JSON.stringify({ payloads }) });
+  expect(status).toBe(200);
+  expect((JSON.parse(body) as { payloads: unknown[] }).payloads).toHaveLength(10_000);
 });
 
 test('listens on 127.0.0.1 alone, unless it is told another address', async () => {
