@@ -14,7 +14,7 @@ import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, StoreUnavailable, undefinedIfMissing } from '../store/errors.ts';
 import { problemOf } from '../store/json-files.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
+import { MAX_LINES_BYTES, readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { FileRef } from '../store/references.ts';
 import type { Metrics } from '../types/run-state.ts';
 import { isObject } from '../validation/json-schema.ts';
@@ -175,7 +175,11 @@ async function readLines<Schema extends z.ZodType>(
   schema: Schema,
   gaps: string[],
 ): Promise<{ value: z.infer<Schema>; line: string }[]> {
-  const data = await unlessDamaged(undefinedIfMissing(readPlainFile(path)), Buffer.alloc(0), gaps);
+  const data = await unlessDamaged(
+    undefinedIfMissing(readPlainFile(path, MAX_LINES_BYTES)),
+    Buffer.alloc(0),
+    gaps,
+  );
   const name = basename(path);
   if (data === undefined) {
     gaps.push(`${name} is missing.`);

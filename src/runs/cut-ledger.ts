@@ -6,7 +6,7 @@ import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from '
 import { LedgerHead } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
+import { MAX_LINES_BYTES, readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import type { RunFolder } from './run-folder.ts';
 
 export type Branch = { name: string; folder: string };
@@ -49,7 +49,7 @@ async function archive(folder: RunFolder, why: Record<string, unknown>): Promise
     await makeFolder(staged);
     const headFile = new LedgerHead(folder.ledgerFile).file;
     for (const file of [folder.ledgerFile, headFile, folder.metricsFile, folder.retunesFile]) {
-      const data = await undefinedIfMissing(readPlainFile(file));
+      const data = await undefinedIfMissing(readPlainFile(file, MAX_LINES_BYTES));
       if (data !== undefined) await atomicWrite(join(staged, basename(file)), data);
     }
     const reason = { time: new Date().toISOString(), ...why };

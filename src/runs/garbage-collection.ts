@@ -7,7 +7,7 @@ import { readChain } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { canaryPath, manifestPath, objectPath, tombstonePath } from '../store/object-paths.ts';
-import { readPlainFile } from '../store/plain-files.ts';
+import { MAX_LINES_BYTES, readPlainFile } from '../store/plain-files.ts';
 import { isFolderRef, refsIn } from '../store/references.ts';
 import type { Ref } from '../store/references.ts';
 import { measure, scanKeys, scanObjects, scanTemporaries, scanWork, urisInWork } from '../store/scan.ts';
@@ -225,7 +225,7 @@ async function readBranchEnds(
   const ends: LedgerLine[] = [];
   for (const name of await branchNames(run.branchesFolder)) {
     const file = join(run.branchesFolder, name, 'ledger.jsonl');
-    const data = (await undefinedIfMissing(readPlainFile(file))) ?? Buffer.alloc(0);
+    const data = (await undefinedIfMissing(readPlainFile(file, MAX_LINES_BYTES))) ?? Buffer.alloc(0);
     ends.push(...readChain<LedgerLine>(data, start, file).lines.slice(-1));
   }
   return ends;

@@ -214,6 +214,9 @@ export class RunFolder {
   }
 }
 
+/** Bytes from the end of the file among which the line is looked for. */
+const MAX_TAIL = 1 << 26;
+
 /** The newest line of an epoch up to this one. Epochs are in order, so it is near the end of a long file. */
 async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLine | undefined> {
   const { size } = await handle.stat();
@@ -223,6 +226,6 @@ async function newestUpTo(handle: FileHandle, epoch: number): Promise<MetricsLin
     // The tail may start within a line: that line is left to the next, longer tail.
     const lines = length === size ? tail : tail.subarray(tail.indexOf('\n') + 1);
     const newest = parseLines<MetricsLine>(lines).findLast((line) => line.epoch <= epoch);
-    if (newest !== undefined || length === size) return newest;
+    if (newest !== undefined || length === size || length >= MAX_TAIL) return newest;
   }
 }

@@ -5,7 +5,7 @@ import { makeFolder, syncFolder } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
-import { openToAppend } from './plain-files.ts';
+import { MAX_LINES_BYTES, openToAppend, readOpened } from './plain-files.ts';
 
 export type JournalOptions = {
   onDamage?: OnDamage;
@@ -43,7 +43,7 @@ export class Journal<T> {
     return withDiskErrors(absolute, async () => {
       const file = await openToAppend(absolute);
       try {
-        const data = await file.readFile();
+        const data = await readOpened(file, absolute, MAX_LINES_BYTES);
         const { entries, length, problem } = parseJournal(data);
         if (problem !== undefined) onDamage({ file: absolute, problem });
         if (length < data.length) await file.truncate(length);

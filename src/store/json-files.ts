@@ -5,7 +5,7 @@ import { plainText } from '../formats/plain-text.ts';
 import { makeFolder } from './atomic-write.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { linesOf } from './object-integrity.ts';
-import { openToAppend, readPlainFile } from './plain-files.ts';
+import { MAX_LINES_BYTES, openToAppend, readPlainFile } from './plain-files.ts';
 
 /**
  * The JSON of a file that a person may have edited; undefined if there is no such file.
@@ -60,7 +60,8 @@ export async function appendJsonLine(file: string, line: object): Promise<void> 
  * says, are skipped. @throws StoreUnavailable
  */
 export async function readJsonLines<T>(file: string, schema: z.ZodType<T>): Promise<T[]> {
-  const data = (await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)))) ?? Buffer.alloc(0);
+  const read = () => undefinedIfMissing(readPlainFile(file, MAX_LINES_BYTES));
+  const data = (await withDiskErrors(file, read)) ?? Buffer.alloc(0);
   return parseLines<T>(data).filter((line) => schema.safeParse(line).success);
 }
 

@@ -11,7 +11,7 @@ import { InvalidArtifact, LedgerConflict, undefinedIfMissing, withDiskErrors } f
 import { problemOf } from './json-files.ts';
 import { forgetEnd, LedgerHead, readChain, recallEnd, rememberEnd } from './ledger-chain.ts';
 import type { LedgerBody, LedgerChain, LedgerEnd, LedgerLine } from './ledger-chain.ts';
-import { openPlainFile, readPlainFile } from './plain-files.ts';
+import { MAX_LINES_BYTES, openPlainFile, readPlainFile } from './plain-files.ts';
 
 /** Hashes of lines that have passed a schema, so that each commit checks its own line alone. */
 const readLines = new WeakMap<z.ZodType, Set<string>>();
@@ -69,8 +69,9 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
       throw error;
     });
     const data =
-      (await withDiskErrors(this.file, () => undefinedIfMissing(readPlainFile(this.file)))) ??
-      Buffer.alloc(0);
+      (await withDiskErrors(this.file, () =>
+        undefinedIfMissing(readPlainFile(this.file, MAX_LINES_BYTES)),
+      )) ?? Buffer.alloc(0);
     const chain = readChain<LedgerLine<Body>>(data, this, this.file);
     const headProblem =
       head instanceof InvalidArtifact

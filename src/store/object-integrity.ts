@@ -8,7 +8,13 @@ import { syncFolder } from './atomic-write.ts';
 import { sha256 } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
-import { openPlainFile, readPlainFile, requirePlainFolder } from './plain-files.ts';
+import {
+  MAX_FILE_BYTES,
+  MAX_LINES_BYTES,
+  openPlainFile,
+  readPlainFile,
+  requirePlainFolder,
+} from './plain-files.ts';
 import { openInPlace } from './real-place.ts';
 import { isFolderRef } from './references.ts';
 import type { FileRef, Ref } from './references.ts';
@@ -29,7 +35,9 @@ export async function checkObject(root: string, ref: Ref, onHashed?: OnHashed): 
 /** The bytes of a file, checked. @throws InvalidArtifact, StoreUnavailable */
 export async function readChecked(root: string, ref: FileRef): Promise<Buffer> {
   const path = objectPath(root, ref);
-  const data = await withDiskErrors(path, () => undefinedIfMissing(readPlainFile(path)));
+  // A phase may read 128 shards at a time: an altered one takes no more memory than a small one, or itself.
+  const limit = Math.max(MAX_FILE_BYTES, Math.min(ref.bytes, MAX_LINES_BYTES));
+  const data = await withDiskErrors(path, () => undefinedIfMissing(readPlainFile(path, limit)));
   if (data === undefined) throw await missingError(root, ref);
   requireMatch(path, ref, { sha256: sha256(data), bytes: data.length, lines: countLines(data) });
   return data;

@@ -10,12 +10,29 @@ import { makeFolder } from './atomic-write.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { LINK_REMEDY, openInPlace } from './real-place.ts';
 
+/** Of a file that is one JSON value, or that a training job writes. */
+export const MAX_FILE_BYTES = 64_000_000;
+
+/** Of a file of lines, such as a ledger, and of an object: the longest text that Node can hold. */
+export const MAX_LINES_BYTES = 2 ** 29 - 24;
+
 /** Files hold prompts, traces and names of servers: nobody else of the machine reads them. */
 const OWNER_ONLY = 0o600;
 
 class NotAFile extends InvalidArtifact {
   constructor(path: string) {
     super(path, 'it is a link, a pipe or a device, where a file belongs', {}, LINK_REMEDY);
+  }
+}
+
+class FileTooLarge extends InvalidArtifact {
+  constructor(path: string, bytes: number, limit: number) {
+    super(
+      path,
+      `it has ${bytes} bytes; at most ${limit} are read`,
+      {},
+      'remove it or put back what was there',
+    );
   }
 }
 
@@ -38,26 +55,48 @@ export async function openPlainFile(path: string, flags: number): Promise<FileHa
   throw new NotAFile(path);
 }
 
-/** The content of a file. @throws as `openPlainFile` */
-export async function readPlainFile(path: string): Promise<Buffer> {
+/**
+ * The content of a file.
+ * @param limit in bytes: whoever may write the folder could fill this process's memory
+ * @throws InvalidArtifact for a file beyond the limit; as `openPlainFile` otherwise
+ */
+export async function readPlainFile(path: string, limit = MAX_FILE_BYTES): Promise<Buffer> {
   const handle = await openPlainFile(path, constants.O_RDONLY);
   try {
-    return await handle.readFile();
+    return await readOpened(handle, path, limit);
   } finally {
     await handle.close();
   }
 }
 
 /**
- * The text of a file that says its own hash; undefined if there is none. A link, a pipe or a folder in its place
- * has an empty text, which is as damaged as a torn one.
+ * The content of a file that is open. Of one that grows meanwhile, as much as it had: `handle.readFile` would ask
+ * for the size again, and read a file that was empty to its end.
+ * @throws InvalidArtifact for a file beyond the limit
+ */
+export async function readOpened(handle: FileHandle, path: string, limit = MAX_FILE_BYTES): Promise<Buffer> {
+  const { size } = await handle.stat();
+  if (size > limit) throw new FileTooLarge(path, size, limit);
+  const data = Buffer.alloc(size);
+  let length = 0;
+  while (length < size) {
+    const { bytesRead } = await handle.read(data, length, size - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return data.subarray(0, length);
+}
+
+/**
+ * The text of a file that says its own hash; undefined if there is none. A link, a pipe or a folder in its place,
+ * and a file that is too large, have an empty text, which is as damaged as a torn one.
  * @throws InvalidArtifact if a folder above it is a link
  */
 export async function readHashedText(path: string): Promise<string | undefined> {
   try {
     return (await undefinedIfMissing(readPlainFile(path)))?.toString('utf8');
   } catch (error) {
-    if (error instanceof NotAFile) return '';
+    if (error instanceof NotAFile || error instanceof FileTooLarge) return '';
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { trace } from '@opentelemetry/api';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { runOfWorkflow } from '../formats/epoch-id.ts';
+import { isRunId } from '../store/phase-cache.ts';
 
 /** What an activity works on: attributes of spans, and fields of log lines. */
 export interface PhaseLabels {
@@ -65,7 +66,16 @@ export const attributesOf = ({
   ...(attempt !== undefined && { 'genenv.attempt': attempt }),
 });
 
-/** Of an activity, by the fields that inputs have in common. */
+/**
+ * The run and the epoch that the id of a workflow names. Whoever may start workflows chooses their ids: one that
+ * names no run has no labels.
+ */
+export function labelsOfWorkflow(workflowId: string): PhaseLabels {
+  const labels: PhaseLabels = runOfWorkflow(workflowId);
+  return labels.run !== undefined && isRunId(labels.run) ? labels : {};
+}
+
+/** Of an activity, by the fields that inputs have in common, which no schema has seen yet. */
 export function labelsOfActivity(
   { activityType, attempt, workflowId }: { activityType: string; attempt: number; workflowId?: string },
   input: unknown,
@@ -73,8 +83,8 @@ export function labelsOfActivity(
   const { run, id, epoch, shard } = (input ?? {}) as Partial<Record<string, unknown>>;
   const name = typeof run === 'object' && run !== null && 'id' in run ? run.id : id;
   return {
-    ...(workflowId !== undefined && runOfWorkflow(workflowId)),
-    ...(typeof name === 'string' && { run: name }),
+    ...(workflowId !== undefined && labelsOfWorkflow(workflowId)),
+    ...(typeof name === 'string' && isRunId(name) && { run: name }),
     ...(typeof epoch === 'number' && { epoch }),
     phase: activityType,
     ...(typeof shard === 'number' && { shard }),

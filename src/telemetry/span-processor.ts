@@ -1,7 +1,6 @@
 import type { Context } from '@opentelemetry/api';
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { runOfWorkflow } from '../formats/epoch-id.ts';
-import { attributesOf, currentLabels } from './phase-labels.ts';
+import { attributesOf, currentLabels, labelsOfWorkflow } from './phase-labels.ts';
 
 /**
  * What every span passes before it is exported. It says which run, epoch, phase and shard it belongs to, and
@@ -51,7 +50,7 @@ function attributesOfSpan({ attributes }: ReadableSpan): ReadableSpan['attribute
   const { workflowId, workflowType, runId } = attributes;
   if (typeof workflowId !== 'string') return attributes;
   return {
-    ...attributesOf(runOfWorkflow(workflowId)),
+    ...attributesOf(labelsOfWorkflow(workflowId)),
     temporalWorkflowId: workflowId,
     ...(workflowType !== undefined && { temporalWorkflowType: workflowType }),
     ...(runId !== undefined && { run_id: runId }),

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { RuntimeOptions } from '@temporalio/worker';
+import { boundedFetch } from '../async/bounded-fetch.ts';
 
 type RuntimeTelemetry = NonNullable<RuntimeOptions['telemetryOptions']>;
 
@@ -32,7 +33,9 @@ export async function createTemporalMetrics(): Promise<TemporalMetrics> {
       },
     },
     read: async () => {
-      const response = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(READ_MS) });
+      const response = await boundedFetch(`http://${address}/metrics`, {
+        signal: AbortSignal.timeout(READ_MS),
+      });
       return response.text();
     },
   };

@@ -1,9 +1,8 @@
 import { DefaultLogger } from '@temporalio/worker';
 import type { Logger } from '@temporalio/worker';
 import { escapeControls, plainText } from '../formats/plain-text.ts';
-import { runOfWorkflow } from '../formats/epoch-id.ts';
 import { errorText } from './error-text.ts';
-import { currentLabels, labelsOfFailure, spanLabels } from './phase-labels.ts';
+import { currentLabels, labelsOfFailure, labelsOfWorkflow, spanLabels } from './phase-labels.ts';
 import type { PhaseLabels, SpanLabels } from './phase-labels.ts';
 
 /** Where a worker says what happens: its own messages, and warnings of Temporal's runtime. */
@@ -49,7 +48,7 @@ function labelsOf({ error, workflowId }: Record<string, unknown>): PhaseLabels &
   if (failure !== undefined) return failure;
   const labels = currentLabels();
   if (labels.phase !== undefined || typeof workflowId !== 'string') return { ...labels, ...spanLabels() };
-  return runOfWorkflow(workflowId);
+  return labelsOfWorkflow(workflowId);
 }
 
 const errorOf = (error: unknown): Record<string, unknown> =>
