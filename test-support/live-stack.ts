@@ -10,13 +10,17 @@ import { createDataConverter } from '../src/temporal/data-converter.ts';
 import { readPayloadKeys } from '../src/temporal/payload-keys.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
 import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
-import { freePort, TestProcess, until } from './processes.ts';
+import { freePort } from './free-port.ts';
+import { TestProcess, until } from './processes.ts';
 import { loopbackEndpoints } from './permitted-servers.ts';
 import { temporalOnDisk } from './temporal/temporal-on-disk.ts';
 import type { TemporalOnDisk } from './temporal/temporal-on-disk.ts';
 
-/** Importing torch alone may take minutes on a machine that is busy. */
-const startMs = 900_000;
+/**
+ * Importing torch alone may take minutes on a machine that is busy. Less than the longest hooks of suites
+ * have, whose failure would not say what they waited for.
+ */
+const startMs = 450_000;
 
 /** What suites that disturb no server have in common: `LiveStack.shared()`. */
 export interface SharedServices {
@@ -163,19 +167,31 @@ export class LiveStack implements AsyncDisposable {
       .map((line) => JSON.parse(line) as LedgerEntry);
   }
 
-  /** Waits until the policy server and the trainer answer; a worker waits by itself. */
+  /**
+   * Waits until the policy server and the trainer answer; a worker waits by itself.
+   * @throws Error with what one of them printed, if it is this stack's own and ends instead
+   */
   async policyReady(): Promise<void> {
     const health = this.policyUrl.replace('/v1', '/health');
     await until(
-      () =>
-        fetch(health).then(
+      () => {
+        if (!this.isShared) this.policy.expectAlive('the policy server answered');
+        return fetch(health).then(
           (response) => response.ok,
           () => false,
-        ),
+        );
+      },
       startMs,
       'the policy server',
     );
-    await until(() => existsSync(this.trainerSocket), startMs, 'the trainer');
+    await until(
+      () => {
+        if (!this.isShared) this.trainer.expectAlive('the trainer answered');
+        return existsSync(this.trainerSocket);
+      },
+      startMs,
+      'the trainer',
+    );
   }
 
   /** `settings`: dynamic configuration, `name=value`. */
@@ -227,9 +243,11 @@ export class LiveStack implements AsyncDisposable {
     return worker;
   }
 
+  /** @throws Error with what Temporal printed, if it is this stack's own and ends before it answers */
   async connect(): Promise<void> {
     await until(
       async () => {
+        if (!this.isShared) this.temporal.expectAlive('Temporal answered');
         try {
           this.#connection = await Connection.connect({ address: this.address });
           await this.#connection.workflowService.describeNamespace({ namespace: 'default' });

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, createWriteStream, fstatSync, openSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 
 /** A real process of a test: its own group, its output kept, ended by the test that started it. */
 export class TestProcess implements AsyncDisposable {
@@ -41,15 +39,17 @@ export class TestProcess implements AsyncDisposable {
   async says(text: string, timeoutMs = 90_000): Promise<void> {
     await until(
       () => {
-        if (!this.alive)
-          throw new Error(
-            `process ended before it said ${JSON.stringify(text)}:\n${this.output.slice(-3000)}`,
-          );
+        this.expectAlive(`it said ${JSON.stringify(text)}`);
         return this.output.includes(text);
       },
       timeoutMs,
       `output ${JSON.stringify(text)}`,
     );
+  }
+
+  /** @throws Error with the end of what it printed, if it has ended before `what` came to pass */
+  expectAlive(what: string): void {
+    if (!this.alive) throw new Error(`process ended before ${what}:\n${this.output.slice(-3000)}`);
   }
 
   #keepOutput(file: string): () => string {
@@ -91,15 +91,4 @@ export async function until(
     if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

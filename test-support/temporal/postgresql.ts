@@ -3,7 +3,8 @@ import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineFolder, repository } from '../../infra/setup/locations.mjs';
 import { run } from '../../infra/setup/run-command.mjs';
-import { freePort, TestProcess, until } from '../processes.ts';
+import { freePort } from '../free-port.ts';
+import { TestProcess, until } from '../processes.ts';
 
 /** PostgreSQL refuses to run as root. This user owns nothing else, and may pass through folders of root. */
 const nobody = 65_534;

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../processes.ts';
+import { freePort } from '../free-port.ts';
 import type { TestProcess } from '../processes.ts';
 import { Authority } from './certificates.ts';
 import type { Certificate } from './certificates.ts';

@@ -1,8 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { repository } from '../../infra/setup/locations.mjs';
+import { freePort } from '../free-port.ts';
 
 /** Parts of the Temporal server's own configuration file that tests set. */
 export interface ServerParts {
@@ -69,25 +68,8 @@ export const servicesOf = ({ global }: Pick<ServerParts, 'global'>): string[] =>
   'worker',
 ];
 
-/**
- * Free ports for the services of a server, outside of those that Linux gives to outgoing connections: a
- * server that is killed must find them free again.
- */
-export async function servicePorts(): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < 9) {
-    const port = randomInt(12_000, 32_000);
-    if (await isFree(port)) ports.add(port);
-  }
-  return [...ports];
-}
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
+/** Free ports for the services of a server. */
+export const servicePorts = (): Promise<number[]> => Promise.all(Array.from({ length: 9 }, freePort));
 
 /** Persistence on PostgreSQL, in the two databases of infra/temporal/setup-schema.sh. */
 export function onPostgresql(port: number, password: string, user: string): Record<string, unknown> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { faultFile } from '../../test-support/armed-faults.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
+import { runEnds } from '../../test-support/run-ends.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { TcpProxy } from './tcp-proxy.ts';
@@ -11,6 +12,9 @@ import { Trail } from './trail.ts';
 
 /** What all runs of the suite run; a run of it that nobody disturbs is what the others are compared with. */
 export const experimentFile = tinyExperiment();
+
+/** Ample for a run of seconds. */
+const undisturbedMs = 240_000;
 
 /**
  * Real processes, with proxies between them, and the ledger of a run that nobody disturbed. Runs on it come
@@ -45,7 +49,8 @@ export class ChaosStack implements AsyncDisposable {
     );
     try {
       await stack.ready();
-      await (await stack.live.startRun('undisturbed', experimentFile)).result();
+      await stack.live.startRun('undisturbed', experimentFile);
+      await runEnds(stack.live.client, 'undisturbed', undisturbedMs);
       stack.reference = stack.live.ledger('undisturbed');
       return stack;
     } catch (error) {

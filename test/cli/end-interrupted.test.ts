@@ -8,7 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporalPath } from '../../infra/setup/locations.mjs';
 import { createNightSchedule, listNightSchedules } from '../../src/cli/lib/schedules.ts';
 import { endInterrupted } from '../../src/cli/lib/end-interrupted.ts';
-import { freePort, TestProcess, until } from '../../test-support/processes.ts';
+import { freePort } from '../../test-support/free-port.ts';
+import { TestProcess, until } from '../../test-support/processes.ts';
 
 // A real server, with workflows that wait. What `run --only` then does: run.test.ts.
 const MINUTE = 60_000;

@@ -5,7 +5,7 @@ import { createCompletionsClient } from '../../src/inference/completions-client.
 import { connectionProblem, shortReason } from '../../src/inference/outage-reason.ts';
 import { ServerProblem } from '../../src/inference/policy-client.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
-import { freePort } from '../../test-support/processes.ts';
+import { freePort } from '../../test-support/free-port.ts';
 
 const request = {
   model: 'm',

@@ -10,7 +10,7 @@ import { withFields } from '../../test-support/experiments.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import { OtlpReceiver } from '../../test-support/otlp-receiver.ts';
 import { formsOf } from '../../test-support/planted-texts.ts';
-import { freePort } from '../../test-support/processes.ts';
+import { freePort } from '../../test-support/free-port.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from '../cli/genenv-process.ts';
 

@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { prometheusTool, repository } from '../../infra/setup/locations.mjs';
 import { LiveStack } from '../../test-support/live-stack.ts';
-import { freePort, TestProcess, until } from '../../test-support/processes.ts';
+import { freePort } from '../../test-support/free-port.ts';
+import { TestProcess, until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { defined, filesBelow, read } from '../infra/repository.ts';
 

@@ -4,7 +4,8 @@ import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queues } from '../../src/workflows/activity-proxies.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
-import { freePort, until } from '../../test-support/processes.ts';
+import { freePort } from '../../test-support/free-port.ts';
+import { until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /**
