@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { pythonPath, repository } from './setup/locations.mjs';
-import { countJunit, countVitest, slowestVitest } from './test-counts.mjs';
+import { countJunit, countTwice, countVitest, failedFiles, slowestVitest } from './test-counts.mjs';
 
 /**
  * Runs suites, also after one has failed, and ends with one line for all of them: `N passed, N failed`.
  * Without arguments all but `long`, `server`, `telemetry`, `vllm` and `audit` run; `--with-long` and so on add those; names of suites
  * run only these. A suite whose engines cannot be installed in time is skipped, and its line says so.
+ * `--again`: test files of vitest that have failed run once more at the end, alone on the machine, and what
+ * passes only then is listed by name: a test that is too sensitive to load is seen, and stops no delivery.
  * The checks run beside vitest, which often waits for processes; what they print appears when they end.
  */
 const reports = mkdtempSync(join(tmpdir(), 'genenv-tests-'));
@@ -19,7 +21,12 @@ const node = (/** @type {string} */ path, /** @type {string[]} */ ...args) => ({
   command: process.execPath,
   args: [tool(path), ...args],
 });
-const vitest = (/** @type {string} */ project, /** @type {string} */ name) => ({
+/**
+ * @param {string} project
+ * @param {string} name Of the report.
+ * @param {...string} words
+ */
+const vitest = (project, name, ...words) => ({
   ...node(
     'vitest/vitest.mjs',
     'run',
@@ -28,8 +35,10 @@ const vitest = (/** @type {string} */ project, /** @type {string} */ name) => ({
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${join(reports, name)}`,
+    ...words,
   ),
   count: countVitest,
+  project,
 });
 
 /**
@@ -40,6 +49,7 @@ const vitest = (/** @type {string} */ project, /** @type {string} */ name) => ({
  * @property {(report: string) => import('./test-counts.mjs').Counts} [count] Counts a report; a suite without
  * one is one test.
  * @property {string[]} [engines] What it needs that set-up does not bring.
+ * @property {string} [project] Of vitest.
  */
 /** @type {Record<string, Suite>} */
 const suites = {
@@ -68,23 +78,28 @@ const lanes = [
 
 const maxInstallMs = 15 * 60_000;
 
+/** If more files than this have failed, the code is broken, and no second run is needed to know it. */
+const maxFilesAgain = 12;
+
 const words = process.argv.slice(2);
 /** Suites that are chosen by an option alone. */
 const extras = ['long', 'server', 'telemetry', 'vllm', 'audit'];
-const names = words.filter((word) => !extras.some((name) => word === `--with-${name}`));
+const options = ['--again', ...extras.map((name) => `--with-${name}`)];
+const names = words.filter((word) => !options.includes(word));
 const unknown = names.find((name) => !(name in suites));
 if (unknown !== undefined) {
   console.error(
-    `test-all: got ${JSON.stringify(unknown)}; allowed: ${[...Object.keys(suites), ...extras.map((name) => `--with-${name}`)].join(', ')}`,
+    `test-all: got ${JSON.stringify(unknown)}; allowed: ${[...Object.keys(suites), ...options].join(', ')}`,
   );
   process.exit(2);
 }
 const isChosen = (/** @type {string} */ name) =>
   names.length > 0 ? names.includes(name) : !extras.includes(name) || words.includes(`--with-${name}`);
 
-const total = { passed: 0, failed: 0 };
+/** @type {{ name: string, seconds: string, passed: number, failed: number }[]} */
+const results = [];
 /** @type {string[]} */
-const summary = [];
+const skipped = [];
 /** @type {{ name: string, seconds: number }[]} */
 const slowest = [];
 await Promise.all(
@@ -92,12 +107,27 @@ await Promise.all(
     for (const name of lane.filter(isChosen)) await runSuite(name, index === 0);
   }),
 );
+/** @type {string[]} */
+const flaky = [];
+if (words.includes('--again')) for (const result of results) await runAgain(result);
 rmSync(reports, { recursive: true, force: true });
 if (slowest.length > 0) console.log('\nThe ten slowest tests:');
 for (const { name, seconds } of slowest.sort((a, b) => b.seconds - a.seconds).slice(0, 10))
   console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
-console.log(`\n${summary.join('\n')}\n${total.passed} passed, ${total.failed} failed`);
+if (flaky.length > 0) console.log(`\nPassed only when run again, alone:\n${flaky.join('\n')}`);
+const total = { passed: 0, failed: 0 };
+for (const { passed, failed } of results) {
+  total.passed += passed;
+  total.failed += failed;
+}
+console.log(`\n${[...results.map(resultLine), ...skipped].join('\n')}`);
+console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exitCode = total.failed === 0 ? 0 : 1;
+
+/** @param {typeof results[number]} result */
+function resultLine({ name, seconds, passed, failed }) {
+  return `${name.padEnd(8)}${seconds.padStart(7)} s  ${passed} passed, ${failed} failed`;
+}
 
 /**
  * @param {string} name
@@ -107,18 +137,39 @@ async function runSuite(name, streams) {
   const suite = /** @type {Suite} */ (suites[name]);
   if (streams) console.log(`\n=== ${name}`);
   if (suite.engines && !(await install(suite.engines, streams))) {
-    summary.push(`${name.padEnd(8)}  skipped: ${suite.engines.join(' and ')} could not be installed`);
+    skipped.push(`${name.padEnd(8)}  skipped: ${suite.engines.join(' and ')} could not be installed`);
     return;
   }
   const begun = performance.now();
   const { succeeded, output } = await run(suite, streams);
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-  const { passed, failed } = counts(name, suite, succeeded);
-  total.passed += passed;
-  total.failed += failed;
-  const line = `${name.padEnd(8)}${seconds.padStart(7)} s  ${passed} passed, ${failed} failed`;
-  summary.push(line);
+  const result = { name, seconds, ...counts(name, suite, succeeded) };
+  results.push(result);
+  const line = resultLine(result);
   console.log(streams ? `=== ${line}` : `\n=== ${name}\n${output}=== ${line}`);
+}
+
+/**
+ * Runs the failed files of a suite once more, one at a time, and counts what they say then.
+ * @param {typeof results[number]} result
+ */
+async function runAgain(result) {
+  const path = join(reports, result.name);
+  const { project } = /** @type {Suite} */ (suites[result.name]);
+  if (project === undefined || result.failed === 0 || !existsSync(path)) return;
+  const first = readFileSync(path, 'utf8');
+  const failed = failedFiles(first);
+  if (failed.length === 0 || failed.length > maxFilesAgain) return;
+  console.log(`\n=== ${result.name}, again: ${failed.length} files`);
+  const again = vitest(project, `${result.name}-again`, '--maxWorkers=1', ...failed.map(({ file }) => file));
+  await run(again, true);
+  const second = join(reports, `${result.name}-again`);
+  if (!existsSync(second)) return;
+  const report = readFileSync(second, 'utf8');
+  Object.assign(result, countTwice(first, report));
+  const stillFailed = new Set(failedFiles(report).map(({ file }) => file));
+  for (const { file, tests } of failed)
+    if (!stillFailed.has(file)) flaky.push(...(tests.length > 0 ? tests : [file]));
 }
 
 /**

@@ -28,7 +28,7 @@ import { runSteps } from '../../infra/setup/steps.mjs';
 import type { Step } from '../../infra/setup/steps.mjs';
 import { downloadTemporal, temporalHashes } from '../../infra/setup/temporal-executable.mjs';
 import { buildingFolder } from '../../infra/setup/unfinished.mjs';
-import { countJunit, countVitest } from '../../infra/test-counts.mjs';
+import { countJunit, countTwice, countVitest, failedFiles } from '../../infra/test-counts.mjs';
 
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'genenv-setup-'))));
@@ -285,23 +285,44 @@ describe('the command', () => {
   });
 });
 
-test('the counts of all suites come from their own reports', () => {
+describe('reports of suites', () => {
   const file = (status: string, ...tests: string[]) => ({
+    name: '',
     status,
-    assertionResults: tests.map((result) => ({ status: result })),
+    assertionResults: tests.map((result, index) => ({ status: result, fullName: `test ${index + 1}` })),
   });
-  expect(
-    countVitest(
-      JSON.stringify({
-        numPassedTests: 3,
-        numFailedTests: 1,
-        testResults: [file('passed', 'passed', 'passed'), file('failed', 'passed', 'failed'), file('failed')],
-      }),
-    ),
-  ).toEqual({ passed: 3, failed: 2 });
-  expect(
-    countJunit(
-      '<?xml?><testsuites><testsuite name="pytest" errors="1" failures="2" skipped="3" tests="10" time="1.5">',
-    ),
-  ).toEqual({ passed: 4, failed: 3 });
+  const named = (name: string, ...rest: Parameters<typeof file>) => ({ ...file(...rest), name });
+  const report = (...testResults: ReturnType<typeof file>[]): string => JSON.stringify({ testResults });
+
+  test('of files that ran twice, the second report counts alone', () => {
+    const first = report(
+      named('/x/test/a.test.ts', 'passed', 'passed', 'skipped'),
+      named('/x/test/b.test.ts', 'failed', 'passed', 'failed'),
+      named('/x/test/c.test.ts', 'failed', 'failed'),
+      named('/x/test/broken.test.ts', 'failed'),
+    );
+    expect(failedFiles(first)).toEqual([
+      { file: '/x/test/b.test.ts', tests: ['test/b.test.ts: test 2'] },
+      { file: '/x/test/c.test.ts', tests: ['test/c.test.ts: test 1'] },
+      { file: '/x/test/broken.test.ts', tests: [] },
+    ]);
+    const second = report(
+      named('/x/test/b.test.ts', 'passed', 'passed', 'passed'),
+      named('/x/test/c.test.ts', 'failed', 'failed'),
+    );
+    expect(countTwice(first, second)).toEqual({ passed: 3, failed: 2 });
+  });
+
+  test('the counts of all suites come from their own reports', () => {
+    expect(
+      countVitest(
+        report(file('passed', 'passed', 'passed'), file('failed', 'passed', 'failed'), file('failed')),
+      ),
+    ).toEqual({ passed: 3, failed: 2 });
+    expect(
+      countJunit(
+        '<?xml?><testsuites><testsuite name="pytest" errors="1" failures="2" skipped="3" tests="10" time="1.5">',
+      ),
+    ).toEqual({ passed: 4, failed: 3 });
+  });
 });
