@@ -24,6 +24,8 @@ export type ProbeSettings = MeasureSettings & { attempts: number };
 export interface Comparison {
   name: string;
   seeds: number[];
+  /** Whether hidden codes and held-out tasks follow the seed; absent = all seeds share them. */
+  worlds?: 'by-seed';
   /** Experiments by arm, but for id and seed. */
   arms: Record<string, Experiment>;
   baseline: string;
@@ -121,6 +123,13 @@ export const comparisonSchema = z
     seeds: seedsSchema.describe(
       'Seeds that every arm is run under: each arm starts from the same warm policies under a seed.',
     ),
+    worlds: z
+      .enum(['by-seed'])
+      .optional()
+      .describe(
+        'Each seed has a world of its own, all arms under it the same: `world.seed` (if the world has one) ' +
+          'and `evaluation.heldOutSeed` are the seed. Left out = all seeds share codes and held-out tasks.',
+      ),
     experiment: z
       .record(uncheckedName, z.unknown())
       .describe(
@@ -156,6 +165,7 @@ export function parseComparison(raw: unknown): Comparison {
   const {
     name,
     seeds,
+    worlds,
     experiment,
     arms: overrides,
     baseline,
@@ -171,9 +181,19 @@ export function parseComparison(raw: unknown): Comparison {
   const arms = Object.fromEntries(
     Object.entries(overrides).map(([arm, changes]) => [arm, armOf(name, arm, experiment, changes)]),
   );
-  const different = armDifferences(arms, baseline);
+  const different = [...seedProblems(worlds, arms), ...armDifferences(arms, baseline)];
   if (different.length > 0) throw invalid(firstProblems(different));
-  return { name, seeds, arms, baseline, concurrency, threshold, crossPlay, probes };
+  return {
+    name,
+    seeds,
+    ...(worlds && { worlds }),
+    arms,
+    baseline,
+    concurrency,
+    threshold,
+    crossPlay,
+    probes,
+  };
 }
 
 const invalid = (problems: readonly string[]): InvalidConfig =>
@@ -201,6 +221,17 @@ function* nameProblems(plan: ComparedNames): Generator<string> {
   if (!arms.includes(baseline)) yield `baseline: got ${show(baseline)}; allowed: ${arms.join(', ')}`;
   yield* repeated('seeds', seeds);
   yield* measureProblems(plan);
+}
+
+/** Seeds in the file that the comparison would replace: `arms.<arm>: <field>: got <value>; <expectation>`. */
+function* seedProblems(worlds: Comparison['worlds'], arms: Comparison['arms']): Generator<string> {
+  if (worlds === undefined) return;
+  for (const [arm, { evaluation }] of Object.entries(arms))
+    if (evaluation.heldOutSeed !== undefined)
+      yield (
+        `arms.${arm}: evaluation.heldOutSeed: got ${evaluation.heldOutSeed}; expected none with worlds ` +
+        `"${worlds}", which draws them by the seed`
+      );
 }
 
 /** The settings that all arms must share, so that a difference in outcome is the arm's own. */

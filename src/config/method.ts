@@ -288,6 +288,12 @@ export const evaluationSettingsSchema = z
         'Report success in one attempt and in at least one of so many (pass@1, pass@k), estimated from ' +
           '`samples` attempts at each held-out task. Left out = not reported.',
       ),
+    heldOutSeed: z
+      .int()
+      .min(0)
+      .max(999_999_999)
+      .optional()
+      .describe('Seed that held-out and anchor tasks are drawn by. Left out = 0, alike for every run.'),
     benchmarks: benchmarksSchema.optional(),
   })
   .describe('Held-out evaluation, outside the rollout budget.');

@@ -158,6 +158,7 @@ export const evaluationResultsSchema = evaluationRecordSchema.extend({
 export const startedComparisonSchema = z.looseObject({
   name: z.string(),
   seeds: z.array(z.int()),
+  worlds: z.literal('by-seed').optional(),
   arms: z.record(z.string(), experimentSchema),
   baseline: z.string(),
 });

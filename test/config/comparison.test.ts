@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { armRuns, experimentOf } from '../../src/comparison/plan.ts';
 import { agentRollouts, comparisonJsonSchema, parseComparison } from '../../src/config/comparison.ts';
 import { replayCount } from '../../src/config/experiment.ts';
 import type { Experiment } from '../../src/config/experiment.ts';
 import { fieldTable } from '../../src/config/json-schema.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { changedFields } from '../../src/config/retune.ts';
 import { experimentFile, withFields } from '../../test-support/experiments.ts';
 import { refusalOf } from '../../test-support/refusals.ts';
@@ -33,6 +35,41 @@ test('the paper’s arm attempts as many tasks as it replays: with half the prom
   expect(agentRollouts(arms.paper!)).toBe(agentRollouts(arms.tuned!));
   expect(changed({ 'arms.paper': { ...paper, environment: {} } })).toBe(
     'comparison: arms.paper: the agent makes 128 rollouts an epoch; expected 64, as in random: set environment.promptsPerEpoch, environment.variationsPerPrompt, pools.train.mix or agent.rolloutsPerTask',
+  );
+});
+
+test('worlds by seed: codes and held-out tasks follow the seed, alike for all arms under it', () => {
+  const file = withFields(tinyComparison(), { worlds: 'by-seed' });
+  const comparison = parseComparison(file);
+  const experiments = armRuns('c', comparison).map((run) => experimentOf(comparison, run));
+  expect(
+    experiments.map(({ seed, world, evaluation }) => [
+      seed,
+      (world as { seed: number }).seed,
+      evaluation.heldOutSeed,
+    ]),
+  ).toEqual([
+    [1, 1, 1],
+    [1, 1, 1],
+    [2, 2, 2],
+    [2, 2, 2],
+  ]);
+  // Each is an experiment file that would be accepted.
+  for (const experiment of experiments) expect(parseExperiment(experiment)).toEqual(experiment);
+
+  const shared = parseComparison(tinyComparison());
+  expect(shared).not.toHaveProperty('worlds');
+  for (const run of armRuns('c', shared)) {
+    const { world, evaluation } = experimentOf(shared, run);
+    expect(world).toMatchObject({ seed: 0 });
+    expect(evaluation).not.toHaveProperty('heldOutSeed');
+  }
+});
+
+test('a comparison whose worlds follow the seed may not draw held-out tasks by another', () => {
+  expect(changed({ worlds: 'by-seed', 'experiment.evaluation': { every: 1, heldOutSeed: 3 } })).toBe(
+    'comparison: arms.tuned: evaluation.heldOutSeed: got 3; expected none with worlds "by-seed", which draws them by the seed\n' +
+      'comparison: arms.random: evaluation.heldOutSeed: got 3; expected none with worlds "by-seed", which draws them by the seed',
   );
 });
 

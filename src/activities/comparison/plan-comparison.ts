@@ -1,4 +1,4 @@
-import { armRuns } from '../../comparison/plan.ts';
+import { armRuns, experimentOf } from '../../comparison/plan.ts';
 import { comparisonIdPattern, comparisonIdRule, parseComparison } from '../../config/comparison.ts';
 import type { Comparison } from '../../config/comparison.ts';
 import type { Experiment } from '../../config/experiment.ts';
@@ -85,6 +85,7 @@ function runIdentity(comparison: Comparison, existing = comparison): object {
   const arms = Object.entries(comparison.arms).filter(([arm]) => arm in existing.arms);
   return {
     name: comparison.name,
+    ...(comparison.worlds && { worlds: comparison.worlds }),
     seeds: existing.seeds.filter((seed) => comparison.seeds.includes(seed)),
     arms: Object.fromEntries(arms),
   };
@@ -95,11 +96,6 @@ export function createArmExperiment(dependencies: Dependencies) {
   return async ({ id, run }: ArmRunInput): Promise<Experiment> =>
     experimentOf(await readComparison(dependencies, id), run);
 }
-
-export const experimentOf = (
-  { arms }: Comparison,
-  { arm, seed }: Pick<ArmRun, 'arm' | 'seed'>,
-): Experiment => ({ ...arms[arm]!, seed });
 
 /**
  * Plans which epochs of a run play against each other.

@@ -1,5 +1,5 @@
 import { collect } from '../../async/streams.ts';
-import { armRuns } from '../../comparison/plan.ts';
+import { armRuns, experimentOf } from '../../comparison/plan.ts';
 import type { ProbedAgent } from '../../comparison/probes.ts';
 import { writeComparisonReport } from '../../comparison/report.ts';
 import { resultsMarkdown } from '../../comparison/results-markdown.ts';
@@ -13,7 +13,7 @@ import type { Summarized } from '../../types/comparison-types.ts';
 import type { GradientRecord, ProbeOutcomeRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { experimentOf, readComparison } from './plan-comparison.ts';
+import { readComparison } from './plan-comparison.ts';
 
 /**
  * Summarizes the runs from their ledgers, the cross-play and the probes alone, so that the files are the same

@@ -85,7 +85,7 @@ async function drawAnchorTasks(
     excluded.map((file) => collect(store.records<SeedTaskRecord>(file))),
   );
   const excludedSpecs = new Set(excludedTasks.flat().map(({ spec }) => spec));
-  const random = randomStream(deriveSeed(0, 'anchor-tasks'));
+  const random = randomStream(deriveSeed(experiment.evaluation.heldOutSeed ?? 0, 'anchor-tasks'));
   const candidates = new Set(random.shuffle(world.heldOutTasks(random)));
   const specs = [...candidates]
     .filter((spec) => !excludedSpecs.has(spec))

@@ -20,16 +20,16 @@ export function createPrepareRun(dependencies: Dependencies) {
   return (input: PrepareInput): Promise<RunState> =>
     runPhaseOnce(dependencies, 'prepare', { ...input, epoch: 0 }, async ({ experiment, world }) => {
       const { store } = dependencies;
-      const { seed } = experiment;
+      const { seed, evaluation } = experiment;
       for (const role of ['agent', 'environment'] as const)
         await checkContext(dependencies, experiment, role, input[role]);
       const baseSpecs = world.baseTasks(randomStream(deriveSeed(seed, 'base-tasks')));
       for (const [index, spec] of baseSpecs.entries())
         rejectContaminated(world, spec, `world: base task ${index + 1} of ${world.name}`);
-      // The same held-out tasks for every seed, so that seeds can be compared, but no base tasks.
+      // By default the same for every seed, so that seeds can be compared, but no base tasks.
       const baseSet = new Set(baseSpecs);
       const heldOutSpecs = world
-        .heldOutTasks(randomStream(deriveSeed(0, 'held-out-tasks')))
+        .heldOutTasks(randomStream(deriveSeed(evaluation.heldOutSeed ?? 0, 'held-out-tasks')))
         .filter((spec) => !baseSet.has(spec));
       const history: HistoryRecord = { agent: emptyHistory(), progress: {} };
       const emptyPool = await store.putRecords([]);
