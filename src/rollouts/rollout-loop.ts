@@ -65,22 +65,21 @@ async function runMultiTurn<Item>(
     return startRollout(item, specOf(item), request, completion);
   });
   for (let turn = 1; ; turn++) {
-    const active: MultiTurnRollout<Item>[] = [];
-    const prompts: string[] = [];
+    const active: { rollout: MultiTurnRollout<Item>; prompt: string | null }[] = [];
     for (const rollout of rollouts) {
       // A rollout that ended in an earlier turn has fewer actions.
       if (rollout.actions.length !== turn || isUnanswered(rollout.sampled)) continue;
       const prompt = rules.wordingPrompt(rollout.spec, rollout.actions);
       if (prompt === undefined) continue;
-      active.push(rollout);
-      prompts.push(prompt);
+      active.push({ rollout, prompt });
     }
     if (active.length === 0) break;
 
+    const prompts = active.flatMap(({ prompt }) => (prompt === null ? [] : [prompt]));
     const { temperature, maxTokens } = experiment.environment.sampling;
     const wordings =
-      simulator === null
-        ? undefined
+      simulator === null || prompts.length === 0
+        ? []
         : await client.complete({
             model: simulator.name,
             prompts,
@@ -89,20 +88,21 @@ async function runMultiTurn<Item>(
             temperature,
             maxTokens,
           });
-    for (const [row, rollout] of active.entries()) {
-      const wording = wordings === undefined ? null : wordingOf(wordings[row]!);
+    const worded = wordings.map(wordingOf).values();
+    for (const { rollout, prompt } of active) {
+      const wording = prompt === null ? null : (worded.next().value ?? null);
       const { text, consistent } = rules.observe(rollout.spec, rollout.actions, wording);
       appendObservation(rollout, await tokenize(text), { wording, observation: text, consistent });
     }
 
     const next: CompletionRequest = {
       ...request,
-      prompts: active.map(({ sampled }) => [...sampled.prompt_token_ids, ...sampled.token_ids]),
+      prompts: active.map(({ rollout: { sampled } }) => [...sampled.prompt_token_ids, ...sampled.token_ids]),
       n: 1,
       seed: deriveSeed(request.seed, 'turn', turn),
     };
     for (const [row, completion] of (await client.complete(next)).entries()) {
-      const rollout = active[row]!;
+      const { rollout } = active[row]!;
       // A conversation that is too long ends with what the agent read last.
       if (completion.finish_reason === PROMPT_TOO_LONG) rollout.sampled.finish_reason = PROMPT_TOO_LONG;
       else appendAction(rollout, next, completion);

@@ -31,8 +31,11 @@ export interface CorpusRow {
 export interface TurnRules {
   /** Maximum actions of a rollout. */
   readonly limit: number;
-  /** The simulator's prompt to word the outcome of the last action; undefined if the rollout is over. */
-  wordingPrompt(spec: TaskSpec, actions: readonly string[]): string | undefined;
+  /**
+   * The simulator's prompt to word the outcome of the last action; null if the world words it itself;
+   * undefined if the rollout is over.
+   */
+  wordingPrompt(spec: TaskSpec, actions: readonly string[]): string | null | undefined;
   /**
    * What the agent reads next: the simulator's wording; or the world's own if the wording contradicts what
    * happened (`consistent` false) or there is none (null, as in evaluations).
