@@ -40,6 +40,9 @@ const poolSourceSchema = z
           .describe('Hash that the file must have; null = not checked.'),
       })
       .describe('Given as a file.'),
+    z
+      .strictObject({ type: z.literal('code') })
+      .describe('Drawn by the world’s code, uniformly over the cells of its held-out grid; no model writes.'),
   ])
   .describe('Where the data set comes from.');
 
@@ -133,6 +136,12 @@ const windowArm = z
       .max(1)
       .default(0.9)
       .describe('Success at the hardest level at which the next one opens.'),
+    lowerAt: z
+      .number()
+      .gt(0)
+      .max(1)
+      .optional()
+      .describe('Success below which the hardest level closes again. Left out = it never falls.'),
     step: positiveNumber.default(1).describe('Distance of two levels.'),
     levels: positiveCount.default(4).describe('Levels that stay open, the hardest included.'),
     minAttempts: positiveCount
@@ -140,6 +149,21 @@ const windowArm = z
       .describe('Attempts at the hardest level before it is judged, over as many epochs as that takes.'),
   })
   .describe('A difficulty set by hand: no simulator writes; the hardest level rises with success.');
+
+const uniformArm = z
+  .strictObject({ type: z.literal('uniform') })
+  .describe('Domain randomisation: code draws over the cells of the held-out grid; no simulator writes.');
+
+const oracleArm = z
+  .strictObject({
+    type: z.literal('oracle'),
+    start: positiveNumber.default(1).describe('Difficulty of the first epoch, in the world’s own unit.'),
+    step: positiveNumber.default(1).describe('Distance of two levels of difficulty; an epoch mixes two.'),
+    gain: positiveNumber
+      .default(2)
+      .describe('Relative change of difficulty for a success rate that is off α by one.'),
+  })
+  .describe('A controller by code that keeps success at α: the curriculum that the simulator aims at.');
 
 export const armSchema = z
   .discriminatedUnion('type', [
@@ -150,6 +174,8 @@ export const armSchema = z
     selectionArm,
     bestOfNArm,
     windowArm,
+    uniformArm,
+    oracleArm,
   ])
   .describe('Variant of the method: where the tasks come from.');
 
@@ -160,16 +186,21 @@ type Written = { arm: Arm; environment: { variationsPerPrompt: number } };
 /** The name of an arm in tables, search attributes and charts. */
 export function armName(arm: Arm): string {
   if (arm.type === 'genenv') return `genenv-${arm.preset}`;
-  return arm.type === 'offline' ? `offline-${arm.multiple}x` : arm.type;
+  if (arm.type !== 'offline') return arm.type;
+  return `offline-${arm.multiple}x${arm.source.type === 'code' ? '-code' : ''}`;
 }
 
 /** Whether an arm draws its tasks from a data set written once, before the first epoch. */
 export const drawsFromPool = (arm: Arm): arm is Extract<Arm, { type: 'static' | 'offline' }> =>
   arm.type === 'static' || arm.type === 'offline';
 
+/** Whether an arm's tasks are drawn by the world's code, in each epoch. */
+export const isDrawnByCode = (arm: Arm): arm is Extract<Arm, { type: 'uniform' | 'oracle' | 'window' }> =>
+  arm.type === 'uniform' || arm.type === 'oracle' || arm.type === 'window';
+
 /** Tasks that the simulator writes for each of an epoch's seed prompts; 0 if they come from elsewhere. */
 export function variationsWritten({ arm, environment }: Written): number {
-  if (drawsFromPool(arm) || arm.type === 'window') return 0;
+  if (drawsFromPool(arm) || isDrawnByCode(arm)) return 0;
   return arm.type === 'selection' || arm.type === 'best-of-n'
     ? arm.candidates * environment.variationsPerPrompt
     : environment.variationsPerPrompt;

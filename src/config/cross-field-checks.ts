@@ -38,6 +38,8 @@ function* methodProblems(experiment: Experiment): Generator<string> {
     yield `agent.training: got null; the arm "${arm.type}" trains the agent alone, and this leaves nothing to train`;
   if (arm.type === 'genenv' && environment.training === null && agent.training === null)
     yield 'agent.training: got null; the arm "genenv" trains the agent, the environment, or both';
+  if (arm.type === 'window' && arm.lowerAt !== undefined && arm.lowerAt >= arm.raiseAt)
+    yield `arm.lowerAt: got ${arm.lowerAt}; expected less than arm.raiseAt (${arm.raiseAt})`;
   const groups = environment.promptsPerEpoch * environment.variationsPerPrompt;
   if (agent.training && agent.training.minInformativeGroups > groups)
     yield (

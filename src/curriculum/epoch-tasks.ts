@@ -1,7 +1,6 @@
 /** The tasks of an epoch before it draws from the pool, in each arm. */
 import { collect, filterStream, mergeSorted } from '../async/streams.ts';
 import { drawExemplars } from '../coevolution/arms/best-of-n.ts';
-import { drawLevels, openWindow, windowLevels } from '../coevolution/arms/difficulty-window.ts';
 import { predictedSuccess, selectCandidates } from '../coevolution/arms/selection.ts';
 import { difficultyReward } from '../coevolution/difficulty-reward.ts';
 import { poolDraw } from '../coevolution/training-pool.ts';
@@ -13,10 +12,10 @@ import type { Phase } from '../runtime/run-once.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { DrawTasksInput } from '../types/activity-inputs.ts';
 import type { RunState } from '../types/run-state.ts';
-import { epochId } from '../formats/epoch-id.ts';
 import { taskId } from '../types/ids.ts';
 import type { EnvironmentPoolRecord, HistoryRecord, SeedTaskRecord, TaskRecord } from '../types/records.ts';
 import type { Exemplar } from '../worlds/world.ts';
+import { drawByCode } from './tasks-by-code.ts';
 import { taskFeatures } from './task-features.ts';
 
 /** The epoch's own tasks: those that the simulator wrote, or what the arm puts in their place. */
@@ -59,11 +58,11 @@ export async function* epochTasks(
         yield { ...candidates[position]!.task, id: taskId(epoch, index) };
       return;
     }
-    case 'window': {
-      const { window = openWindow(arm) } = await store.json<HistoryRecord>(state.history);
-      const levels = drawLevels(windowLevels(window, arm), count, random);
-      for (const [index, level] of levels.entries())
-        yield newTask(index, `${epochId(epoch)}/level-${level}`, context.world.taskAt!(level, random));
+    case 'window':
+    case 'uniform':
+    case 'oracle': {
+      const drawn = await drawByCode(store, context.world, { arm, epoch, state, count }, random);
+      for (const [index, { batch, spec }] of drawn.entries()) yield newTask(index, batch, spec);
     }
   }
 }

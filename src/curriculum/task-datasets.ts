@@ -32,9 +32,22 @@ export function datasetTexts(
   if (arm.type === 'static')
     return generateVariations(dependencies, context, { simulator, variations: arm.variations }, baseTasks);
   if (arm.type !== 'offline') throw new Error(`the arm ${arm.type} has no data set`);
-  return arm.source.type === 'file'
-    ? readTaskFile(dependencies, context.world, arm.source, Math.ceil(arm.multiple * baseTasks.length))
-    : generateOffline(dependencies, context, { ...arm.source, multiple: arm.multiple }, baseTasks);
+  const { source, multiple } = arm;
+  const count = Math.ceil(multiple * baseTasks.length);
+  switch (source.type) {
+    case 'file':
+      return readTaskFile(dependencies, context.world, source, count);
+    case 'code':
+      return Promise.resolve({ texts: drawUniform(context, count), tokens: 0 });
+    case 'model':
+      return generateOffline(dependencies, context, { ...source, multiple }, baseTasks);
+  }
+}
+
+/** Draws of the world's code, which stand in for a strong model's data set. */
+function drawUniform({ experiment: { seed }, world }: Phase, count: number): string[] {
+  const random = randomStream(deriveSeed(seed, 'offline', 'code'));
+  return Array.from({ length: count }, () => world.uniformTask!(random));
 }
 
 /** The frozen simulator's variations of each base task. */

@@ -1,4 +1,5 @@
 import { armName, drawsFromPool } from '../config/arms.ts';
+import type { Arm } from '../config/arms.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { setFields } from '../config/retune.ts';
@@ -33,14 +34,8 @@ export const phaseLimits = ({ durability }: Experiment): PhaseLimits => ({
  */
 export function workflowSettings(experiment: Experiment, world: World): WorkflowSettings {
   const { name, arm, epochs, evaluation, durability, agent, environment, guards, maxTokens } = experiment;
-  if (arm.type === 'window' && world.taskAt === undefined)
-    throw new InvalidConfig(
-      `experiment: arm.type: got "window"; the world "${world.name}" cannot make a task of a given difficulty`,
-    );
-  if (arm.type === 'best-of-n' && world.exemplarPrompt === undefined)
-    throw new InvalidConfig(
-      `experiment: arm.type: got "best-of-n"; the world "${world.name}" cannot show its simulator exemplars`,
-    );
+  const problem = armProblem(arm, world);
+  if (problem !== undefined) throw new InvalidConfig(`experiment: ${problem}`);
   const heldOut = world.heldOutTasks(randomStream(0)).length;
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const generationRequests = generationCounts(experiment).requests;
@@ -66,4 +61,19 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     band: [0.4, 0.6],
     rolloutsPerEpoch: newTasks * agent.rolloutsPerTask,
   };
+}
+
+/** What an arm needs of a world that the world does not have: `<field>: got <value>; <what is missing>`. */
+function armProblem(arm: Arm, world: World): string | undefined {
+  const missing = (field: string, value: string, what: string): string =>
+    `${field}: got "${value}"; the world "${world.name}" cannot ${what}`;
+  if ((arm.type === 'window' || arm.type === 'oracle') && world.taskAt === undefined)
+    return missing('arm.type', arm.type, 'make a task of a given difficulty');
+  if (arm.type === 'best-of-n' && world.exemplarPrompt === undefined)
+    return missing('arm.type', arm.type, 'show its simulator exemplars');
+  if (arm.type === 'uniform' && world.uniformTask === undefined)
+    return missing('arm.type', arm.type, 'draw tasks by code');
+  if (arm.type === 'offline' && arm.source.type === 'code' && world.uniformTask === undefined)
+    return missing('arm.source.type', arm.source.type, 'draw tasks by code');
+  return undefined;
 }

@@ -1,4 +1,5 @@
 import type { AgentHistory } from '../coevolution/agent-history.ts';
+import type { OracleState } from '../coevolution/arms/difficulty-oracle.ts';
 import type { WindowState } from '../coevolution/arms/difficulty-window.ts';
 import type { ObservedOutcome } from '../coevolution/arms/selection.ts';
 import type { ProgressState } from '../coevolution/diagnostics.ts';
@@ -68,6 +69,8 @@ export interface HistoryRecord {
   outcomes?: ObservedOutcome[];
   /** State of the arm `window`; absent in other arms. */
   window?: WindowState;
+  /** State of the arm `oracle`; absent in other arms. */
+  oracle?: OracleState;
   /** Epochs in a row in which the simulator had nothing to learn from; absent if nothing acts on it. */
   starved?: number;
 }

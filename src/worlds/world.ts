@@ -90,6 +90,11 @@ export interface World {
    * can say what makes a task hard.
    */
   taskAt?(difficulty: number, random: RandomStream): TaskSpec;
+  /**
+   * A task of a cell of the held-out grid, each cell as likely: domain randomisation, for arms without a
+   * simulator. It may be a held-out task by chance. Only for worlds whose code draws tasks.
+   */
+  uniformTask?(random: RandomStream): TaskSpec;
   /** What the simulator is given: the agent's history and a task to vary. */
   environmentPrompt(history: AgentHistory, seedTask: TaskSpec): string;
   /**

@@ -6,6 +6,7 @@ import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { estimateResources } from '../../src/runs/resource-estimate.ts';
+import { workflowSettings } from '../../src/runs/settings-in-effect.ts';
 import type { CommittedEpoch } from '../../src/types/activity-types.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord, TraceRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
@@ -114,6 +115,25 @@ describe('the arm `offline`', () => {
     },
   );
 
+  it.each([2, 4])('draws %i times the base tasks by code, once, without a model', async (multiple) => {
+    const run = await someRun(arm('offline', { multiple, source: { type: 'code' } }));
+    const { metrics, state } = run.prepared;
+    const pool = (await poolOf(run, run.prepared)).map(({ spec }) => spec);
+    const heldOut = await run.records<SeedTaskRecord>(state.held_out);
+    expect(metrics['pool/written']).toBe(12 * multiple);
+    expect(pool.length).toBe(
+      12 * multiple - (metrics['pool/dropped/held_out'] ?? 0) - (metrics['pool/dropped/repeat'] ?? 0),
+    );
+    expect(heldOut.some(({ spec }) => pool.includes(spec))).toBe(false);
+    expect(state.tokens).toBe(0);
+    await run.epochs(2);
+    expect(
+      [...(await specsOf(run, 1)), ...(await specsOf(run, 2))].every((spec) => pool.includes(spec!)),
+    ).toBe(true);
+    expect(requestsTo(run, 'environment')).toEqual([]);
+    expect(run.plan.settings.arm).toBe(`offline-${multiple}x-code`);
+  });
+
   it('takes a file, without repeats, held-out tasks and what is no task', async () => {
     const path = join(await temporaryFolder(), 'tasks.jsonl');
     const heldOut = await (
@@ -199,6 +219,95 @@ describe('the arm `window`', () => {
     );
     expect(requestsTo(run, 'environment')).toEqual([]);
     expect((await run.dependencies.store.json<HistoryRecord>(last.state.history)).window?.hardest).toBe(6);
+  });
+});
+
+describe('the arm `window` at a target success', () => {
+  it('keeps the hardest level at it: down again when success falls below `lowerAt`', async () => {
+    const run = await someRun(
+      { ...arm('window', { minAttempts: 16, raiseAt: 0.5, lowerAt: 0.3, levels: 1 }), epochs: 12 },
+      { success: (difficulty) => (difficulty <= 4 ? 1 : 0) },
+    );
+    await run.epochs(8);
+    const hardest = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) =>
+        Math.max(...(await tasksOf(run, index + 1)).map(({ difficulty }) => difficulty)),
+      ),
+    );
+    expect(hardest).toEqual([1, 2, 3, 4, 5, 4, 5, 4]);
+  });
+
+  it('is refused if it would rise and fall at once', () => {
+    const file = withFields(smallFile, arm('window', { raiseAt: 0.5, lowerAt: 0.5 }));
+    expect(() => parseExperiment(file)).toThrow(
+      'experiment: arm.lowerAt: got 0.5; expected less than arm.raiseAt (0.5)',
+    );
+  });
+});
+
+describe('the arm `uniform`', () => {
+  it('draws fresh tasks of the held-out cells by code, none of them held out', async () => {
+    const run = await someRun(arm('uniform'));
+    await run.epochs(3);
+    const heldOut = await run.records<SeedTaskRecord>(run.prepared.state.held_out);
+    const drawn = (await Promise.all([1, 2, 3].map((epoch) => tasksOf(run, epoch)))).flat();
+    expect(drawn).toHaveLength(48);
+    expect(new Set(drawn.map(({ difficulty }) => difficulty))).toEqual(new Set([1, 2, 3]));
+    expect(new Set(drawn.map(({ kind }) => kind))).toEqual(new Set(['T', 'U']));
+    expect(
+      drawn.every(({ spec, sampled }) => sampled === null && !heldOut.some((task) => task.spec === spec)),
+    ).toBe(true);
+    expect(await specsOf(run, 1)).not.toEqual(await specsOf(run, 2));
+    expect(requestsTo(run, 'environment')).toEqual([]);
+  });
+
+  it.each([
+    [arm('uniform'), 'uniformTask', 'arm.type: got "uniform"; the world "toolbox" cannot draw tasks by code'],
+    [
+      arm('offline', { source: { type: 'code' } }),
+      'uniformTask',
+      'arm.source.type: got "code"; the world "toolbox" cannot draw tasks by code',
+    ],
+    [arm('oracle'), 'taskAt', 'arm.type: got "oracle"; the world "toolbox" cannot make a task of a given'],
+  ] as const)('%j needs a world that can', (fields, method, problem) => {
+    const experiment = parseExperiment(withFields(smallFile, fields));
+    const world = createWorld(experiment.world);
+    expect(workflowSettings(experiment, world).shards.generate).toBe(0);
+    Reflect.deleteProperty(world, method);
+    expect(() => workflowSettings(experiment, world)).toThrow(`experiment: ${problem}`);
+  });
+});
+
+describe('the arm `oracle`', () => {
+  it('keeps success at α', async () => {
+    const run = await someRun(
+      { ...arm('oracle'), epochs: 12 },
+      { success: (difficulty) => 0.85 ** difficulty },
+    );
+    await run.epochs(12);
+    const committed = (await lines(run)).slice(-6);
+    expect(mean(committed.map(({ metrics }) => metrics['env/success_rate']!))).toBeCloseTo(0.5, 1);
+    // By hand: 0.85^d = 1/2 at d = 4.3.
+    expect(mean(committed.map(({ metrics }) => metrics['env/difficulty']!))).toBeGreaterThan(3);
+    expect(mean(committed.map(({ metrics }) => metrics['env/difficulty']!))).toBeLessThan(6);
+    expect(requestsTo(run, 'environment')).toEqual([]);
+  });
+});
+
+describe('ledgers', () => {
+  const source = { type: 'code' };
+  it.each([
+    ['uniform', arm('uniform')],
+    ['oracle', arm('oracle')],
+    ['window at a target', arm('window', { raiseAt: 0.5, lowerAt: 0.3, minAttempts: 16 })],
+    ['offline by code', arm('offline', { source })],
+  ])('of the arm %s are equal, byte for byte, in another folder', async (_, fields) => {
+    const ledgerOf = async (): Promise<string> => {
+      const run = await someRun(fields);
+      await run.epochs(3);
+      return JSON.stringify(await lines(run));
+    };
+    expect(await ledgerOf()).toBe(await ledgerOf());
   });
 });
 

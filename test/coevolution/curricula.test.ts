@@ -6,8 +6,10 @@ import {
   updateWindow,
   windowLevels,
 } from '../../src/coevolution/arms/difficulty-window.ts';
+import { mixLevels, openOracle, updateOracle } from '../../src/coevolution/arms/difficulty-oracle.ts';
 import { predictedSuccess, selectCandidates } from '../../src/coevolution/arms/selection.ts';
 import { poolDraw } from '../../src/coevolution/training-pool.ts';
+import { mean } from '../../src/numerics/arithmetic.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 
 describe('drawing from a data set', () => {
@@ -144,5 +146,98 @@ describe('the hand-set window', () => {
       updateWindow({ hardest: 5, successes: 0, attempts: 0 }, [at(4, 64, 64), at(5, 0, 64)], settings)
         .hardest,
     ).toBe(5);
+  });
+
+  it('keeps success at a target p: it rises at `raiseAt` and falls below `lowerAt`, not below the start', () => {
+    const target = { ...settings, raiseAt: 0.5, lowerAt: 0.3 };
+    const from = (hardest: number) => ({ hardest, successes: 0, attempts: 0 });
+    expect(updateWindow(from(4), [at(4, 32, 64)], target).hardest).toBe(5);
+    expect(updateWindow(from(4), [at(4, 31, 64)], target).hardest).toBe(4);
+    expect(updateWindow(from(4), [at(4, 19, 64)], target)).toEqual(from(3));
+    expect(updateWindow(from(1), [at(1, 0, 64)], target)).toEqual(from(1));
+    // A success curve that falls by .1 a level: p = .5 at level 6, whatever the level it starts at.
+    for (const start of [2, 6, 9]) {
+      let state = from(start);
+      for (let epoch = 0; epoch < 20; epoch++)
+        state = updateWindow(
+          state,
+          [at(state.hardest, Math.round(640 * (1.1 - 0.1 * state.hardest)), 640)],
+          target,
+        );
+      expect([7, 8]).toContain(state.hardest);
+    }
+  });
+});
+
+describe('the oracle', () => {
+  const settings = { alpha: 0.5, gain: 2 };
+  /** Epochs of 32 tasks with 8 attempts each, whose success is expected, not drawn. */
+  const settle = (
+    p: (difficulty: number) => number,
+    levels: [number, number],
+    epochs = 40,
+    options = settings,
+  ) => {
+    let state = openOracle({ start: 1 });
+    let success = 0;
+    for (let epoch = 0; epoch < epochs; epoch++) {
+      const outcomes = mixLevels(state.difficulty, 1, 32).map((level) => {
+        const difficulty = Math.max(levels[0], Math.min(levels[1], level));
+        return { difficulty, attempts: 8000, successes: Math.round(8000 * p(difficulty)) };
+      });
+      success = mean(outcomes.map(({ successes, attempts }) => successes / attempts))!;
+      state = updateOracle(state, outcomes, options);
+    }
+    return { success, difficulty: state.difficulty };
+  };
+
+  it('mixes two neighbouring levels so that their mean is the difficulty', () => {
+    expect(mixLevels(2.75, 1, 4)).toEqual([2, 3, 3, 3]);
+    expect(mixLevels(3, 1, 3)).toEqual([3, 3, 3]);
+    expect(mixLevels(5, 4, 4)).toEqual([4, 4, 4, 8]);
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.01, max: 30, noNaN: true }),
+        fc.integer({ min: 1, max: 64 }),
+        (d, count) => {
+          const levels = mixLevels(d, 1, count);
+          expect(levels).toHaveLength(count);
+          expect(Math.abs(mean(levels)! - d)).toBeLessThanOrEqual(0.5 / count + 1e-9);
+        },
+      ),
+    );
+  });
+
+  it('changes difficulty by exp(gain (p̂ - α)), from what was measured', () => {
+    const outcomes = [
+      { difficulty: 2, successes: 8, attempts: 8 },
+      { difficulty: 4, successes: 4, attempts: 8 },
+    ];
+    // By hand: d = 3, p̂ = 3/4.
+    expect(updateOracle({ difficulty: 99 }, outcomes, settings).difficulty).toBeCloseTo(
+      3 * Math.exp(0.5),
+      12,
+    );
+    expect(updateOracle({ difficulty: 99 }, [], settings)).toEqual({ difficulty: 99 });
+  });
+
+  it.each([0.65, 0.8, 0.9, 0.96, 0.98])('settles at α where p = %f^d', (q) => {
+    const { success, difficulty } = settle((d) => q ** d, [1, 64]);
+    expect(Math.abs(success - 0.5)).toBeLessThan(0.03);
+    expect(Math.abs(difficulty - Math.log(0.5) / Math.log(q))).toBeLessThan(0.5);
+  });
+
+  it('settles at another α', () => {
+    const { success } = settle((d) => 0.9 ** d, [1, 64], 40, { alpha: 0.8, gain: 2 });
+    expect(Math.abs(success - 0.8)).toBeLessThan(0.03);
+  });
+
+  it('winds nothing up while the world has no harder task', () => {
+    let state = { difficulty: 8 };
+    const hardest = [{ difficulty: 8, successes: 8, attempts: 8 }];
+    for (let epoch = 0; epoch < 50; epoch++) state = updateOracle(state, hardest, settings);
+    expect(state.difficulty).toBeCloseTo(8 * Math.E, 9);
+    state = updateOracle(state, [{ difficulty: 8, successes: 2, attempts: 8 }], settings);
+    expect(state.difficulty).toBeLessThan(8);
   });
 });

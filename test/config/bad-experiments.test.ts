@@ -56,7 +56,7 @@ const inputs: [string, unknown, string][] = [
       'experiment: name: missing; expected text',
       'experiment: seed: missing; expected a whole number of at least 0',
       'experiment: epochs: missing; expected a whole number from 1 to 100,000',
-      'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window"',
+      'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window" or "uniform" or "oracle"',
       'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "language" or "calls" or "travel" or "programs" or "external"',
       'experiment: environment.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: environment.sampling: missing; expected an object',
@@ -115,17 +115,17 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'an empty arm',
     { arm: {} },
-    'arm.type: missing; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window"',
+    'arm.type: missing; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window", "uniform", "oracle"',
   ],
   [
     'an arm that is a text',
     { arm: 'genenv' },
-    'arm: got "genenv"; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window"',
+    'arm: got "genenv"; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window" or "uniform" or "oracle"',
   ],
   [
     'an unknown arm',
     { arm: { type: 'genen' } },
-    'arm.type: got "genen"; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window"',
+    'arm.type: got "genen"; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window", "uniform", "oracle"',
   ],
   ['an arm without a preset', { arm: { type: 'genenv' } }, 'arm.preset: missing; allowed: "paper", "tuned"'],
   ['an unknown preset', { 'arm.preset': 'best' }, 'arm.preset: got "best"; allowed: "paper", "tuned"'],
@@ -137,7 +137,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'a data set without a source',
     { arm: { type: 'offline' } },
-    'arm.source: missing; expected an object whose "type" is "model" or "file"',
+    'arm.source: missing; expected an object whose "type" is "model" or "file" or "code"',
   ],
   [
     'a source that is no server',

@@ -75,6 +75,8 @@ describe('the arms without a trained simulator', () => {
     { type: 'offline', source: { type: 'file', path: 'tasks.jsonl' } },
     { type: 'selection' },
     { type: 'window' },
+    { type: 'uniform' },
+    { type: 'oracle' },
   ])('differ from `random` in where tasks come from alone: $type', (arm) => {
     const random = withArm({ type: 'random' });
     const experiment = withArm(arm);

@@ -107,6 +107,24 @@ describe.each(
     }
   });
 
+  it('draws tasks of its held-out cells by code, each as likely, that the simulator could write too', () => {
+    const draw = (seed: number, count: number) => {
+      const random = randomStream(seed);
+      return Array.from({ length: count }, () => world.uniformTask!(random));
+    };
+    expect(draw(1, 20)).toEqual(draw(1, 20));
+    const drawn = draw(2, 400);
+    for (const spec of drawn) expect(world.parseTask(spec)).toEqual({ valid: true, spec });
+    const heldOut = world.heldOutTasks(randomStream(1));
+    const levels = (tasks: readonly string[]) => new Set(tasks.map((spec) => world.difficulty(spec)));
+    // Every difficulty of the grid is drawn, unless it has a sixtieth of the cells or less.
+    for (const level of levels(heldOut)) {
+      const share = heldOut.filter((spec) => world.difficulty(spec) === level).length / heldOut.length;
+      if (share > 1 / 60) expect(levels(drawn)).toContain(level);
+    }
+    for (const level of levels(drawn)) expect(level).toBeLessThanOrEqual(Math.max(...levels(heldOut)));
+  });
+
   it('warms up with texts of its own characters, and a simulator that writes tasks', () => {
     for (const policy of ['agent', 'environment'] as const) {
       const rows = [...world.warmUpCorpus(policy, 300, randomStream(3))];

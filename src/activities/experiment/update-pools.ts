@@ -1,12 +1,12 @@
 import { collect, zipRecords } from '../../async/streams.ts';
 import { updateHistory } from '../../coevolution/agent-history.ts';
 import type { TaskOutcome } from '../../coevolution/agent-history.ts';
+import { openOracle, updateOracle } from '../../coevolution/arms/difficulty-oracle.ts';
 import { openWindow, updateWindow } from '../../coevolution/arms/difficulty-window.ts';
 import type { ObservedOutcome } from '../../coevolution/arms/selection.ts';
 import { learningProgress, updateLearningProgress } from '../../coevolution/diagnostics.ts';
 import { extendPool, remember, splitByAge } from '../../coevolution/environment-pool.ts';
 import { starvedEpochs } from '../../coevolution/guards.ts';
-import type { Arm } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { mean } from '../../numerics/arithmetic.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -61,7 +61,7 @@ export function createUpdatePools(dependencies: Dependencies) {
       const after: HistoryRecord = {
         agent: updateHistory(before.agent, outcomes, experiment.history),
         progress: updateLearningProgress(before.progress, meanRatesByKind(outcomes)),
-        ...armHistory(experiment.arm, before, outcomes, epoch),
+        ...armHistory(experiment, before, outcomes, epoch),
         ...starvation(experiment, before, written),
       };
 
@@ -175,15 +175,19 @@ function learningProgressMetrics(state: HistoryRecord['progress']): Metrics {
   return Object.fromEntries(byKind.map(([kind, progress]) => [`env/learning_progress/${kind}`, progress]));
 }
 
-/** What the arms `window`, `selection` and `best-of-n` carry from epoch to epoch. */
+/** What the arms `window`, `oracle`, `selection` and `best-of-n` carry from epoch to epoch. */
 function armHistory(
-  arm: Arm,
+  { arm, difficulty }: Pick<Experiment, 'arm' | 'difficulty'>,
   before: HistoryRecord,
   epochOutcomes: readonly TaskOutcome[],
   epoch: number,
-): Pick<HistoryRecord, 'outcomes' | 'window'> {
+): Pick<HistoryRecord, 'outcomes' | 'window' | 'oracle'> {
   if (arm.type === 'window')
     return { window: updateWindow(before.window ?? openWindow(arm), epochOutcomes, arm) };
+  if (arm.type === 'oracle') {
+    const settings = { ...arm, alpha: difficulty.alpha };
+    return { oracle: updateOracle(before.oracle ?? openOracle(arm), epochOutcomes, settings) };
+  }
   if (arm.type !== 'selection' && arm.type !== 'best-of-n') return {};
   const recent = (before.outcomes ?? []).filter((outcome) => epoch - outcome.epoch < arm.memory);
   const observed = epochOutcomes.map(({ kind, difficulty, successes, attempts }): ObservedOutcome => ({

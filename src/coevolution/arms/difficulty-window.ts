@@ -11,6 +11,8 @@ import type { RandomStream } from '../../numerics/random.ts';
 export type WindowSettings = {
   start: number;
   raiseAt: number;
+  /** Absent = the hardest level never falls. */
+  lowerAt?: number | undefined;
   step: number;
   levels: number;
   /** Attempts at the hardest level before it is judged. */
@@ -41,14 +43,15 @@ export function drawLevels(levels: readonly number[], count: number, random: Ran
 
 /**
  * The window after an epoch: once the hardest level has seen `minAttempts`, it is judged, and the next one
- * opens if success is at least `raiseAt`; it never falls back. RLVE (2511.07317): raise at 0.9 over 8
- * groups, keep four levels. A curriculum that is set by hand: whoever sets it must know what makes a task
- * hard, which the simulator has to find out.
+ * opens if success is at least `raiseAt`. It closes if success is below `lowerAt`, unless it is the start;
+ * without `lowerAt` it never does. RLVE (2511.07317): raise at 0.9 over 8 groups, keep four levels; `raiseAt`
+ * 0.5 keeps the hardest level at that success instead. A curriculum that is set by hand: whoever sets it must
+ * know what makes a task hard, which the simulator has to find out.
  */
 export function updateWindow(
   state: WindowState,
   outcomes: readonly (SuccessCount & { difficulty: number })[],
-  { raiseAt, step, minAttempts }: WindowSettings,
+  { start, raiseAt, lowerAt = 0, step, minAttempts }: WindowSettings,
 ): WindowState {
   requireInRange('raiseAt', raiseAt, 0, 1);
   let { successes, attempts } = state;
@@ -60,5 +63,8 @@ export function updateWindow(
     attempts += outcome.attempts;
   }
   if (attempts < minAttempts) return { hardest: state.hardest, successes, attempts };
-  return { hardest: state.hardest + (successes / attempts >= raiseAt ? step : 0), successes: 0, attempts: 0 };
+  const success = successes / attempts;
+  if (success >= raiseAt) return { hardest: state.hardest + step, successes: 0, attempts: 0 };
+  const lowered = success < lowerAt ? Math.max(start, state.hardest - step) : state.hardest;
+  return { hardest: lowered, successes: 0, attempts: 0 };
 }

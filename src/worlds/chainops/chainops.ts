@@ -1,5 +1,6 @@
+import type { RandomStream } from '../../numerics/random.ts';
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
-import type { World } from '../world.ts';
+import type { TaskSpec, World } from '../world.ts';
 import {
   chainAlphabet as alphabetOf,
   chainAnswer,
@@ -21,6 +22,12 @@ export function createChainOps(settings: ChainOpsSettings): World {
   const alphabet = alphabetOf(settings);
   const { operations, symbols, maxDepth, maxLength } = alphabet;
   const warmUp = { ...settings.warmUp, baseDepths: settings.baseDepths, baseLengths: settings.baseLengths };
+  const cells = Array.from({ length: maxDepth * (maxLength - 1) }, (_, cell) => ({
+    depth: 1 + Math.floor(cell / (maxLength - 1)),
+    length: 2 + (cell % (maxLength - 1)),
+  }));
+  const drawInCell = (random: RandomStream, { depth, length }: (typeof cells)[number]): TaskSpec =>
+    chainSpec(randomChain(random, alphabet, [depth, depth], [length, length]));
   const referenceAnswer = (spec: string): string => chainAnswer(computeSteps(readChainText(spec), symbols));
   return {
     name: 'chainops',
@@ -30,14 +37,10 @@ export function createChainOps(settings: ChainOpsSettings): World {
         chainSpec(randomChain(random, alphabet, settings.baseDepths, settings.baseLengths)),
       ),
     heldOutTasks: (random) =>
-      Array.from({ length: maxDepth * (maxLength - 1) }, (_, cell) => ({
-        depth: 1 + Math.floor(cell / (maxLength - 1)),
-        length: 2 + (cell % (maxLength - 1)),
-      })).flatMap(({ depth, length }) =>
-        Array.from({ length: settings.heldOutPerCell }, () =>
-          chainSpec(randomChain(random, alphabet, [depth, depth], [length, length])),
-        ),
+      cells.flatMap((cell) =>
+        Array.from({ length: settings.heldOutPerCell }, () => drawInCell(random, cell)),
       ),
+    uniformTask: (random) => drawInCell(random, random.pick(cells)),
     environmentPrompt: (history, seedTask) =>
       historyPrompt(historyDigits(history, operations), seedTask, operations),
     parseTask: (text) => {

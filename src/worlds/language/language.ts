@@ -64,6 +64,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
           ),
     taskAt: (difficulty, random) =>
       drawSpec(Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty))), random),
+    uniformTask: (random) => drawSpec(drawBetween(settings.heldOutCalls, random), random),
     environmentPrompt: (history, seedTask) => languageSimulatorPrompt(settings, history, seedTask),
     exemplarPrompt: (history, seedTask, exemplars) =>
       languageSimulatorPrompt(settings, history, seedTask, exemplars),

@@ -29,14 +29,21 @@ export function createMiniDesk(settings: MiniDeskSettings): World {
     Array.from({ length: count }, () => drawDeskTask(random, world, range)).flatMap((task) =>
       task === undefined ? [] : [deskSpec(task)],
     );
+  const lengths = Array.from({ length: settings.turns - 1 }, (_, index) => index + 2);
   return {
     name: 'minidesk',
     vocabulary: [...new Set([...historyCharacters, ...deskKinds, ...' ,>@?-'])].sort(),
     baseTasks: (random) => drawSpecs(random, settings.baseTasks, settings.baseSteps),
     heldOutTasks: (random) =>
-      Array.from({ length: settings.turns - 1 }, (_, index) => index + 2).flatMap((length) =>
-        drawSpecs(random, settings.heldOutPerCell, [length, length]),
-      ),
+      lengths.flatMap((length) => drawSpecs(random, settings.heldOutPerCell, [length, length])),
+    uniformTask: (random) => {
+      // A small desk may have no task of some numbers of actions.
+      for (const length of random.shuffle(lengths)) {
+        const [spec] = drawSpecs(random, 1, [length, length]);
+        if (spec !== undefined) return spec;
+      }
+      throw new RangeError(`no task of this world takes 2 to ${settings.turns} actions`);
+    },
     environmentPrompt: (history, seedTask) =>
       historyPrompt(historyDigits(history, deskKinds), seedTask, deskKinds),
     parseTask: (text) => {

@@ -47,6 +47,12 @@ export function createPrograms(settings: ProgramsSettings): World {
       const calls = Math.max(1, Math.min(settings.maxCalls, Math.round(difficulty)));
       return printProgram(drawProgram({ calls }, settings, random));
     },
+    // Of the side that simulators may write of: not the held-out programs, tools and values.
+    uniformTask: (random) => {
+      const family = random.pick(families);
+      const calls = drawBetween(settings.heldOutCalls, random);
+      return printProgram(drawProgram({ calls, family }, settings, random));
+    },
     environmentPrompt: (history, seedTask) => simulatorPrompt(format, digestOf(history), seedTask),
     parseTask: (text) => {
       const parsed = parseProgram(text, settings);

@@ -1,5 +1,6 @@
+import type { RandomStream } from '../../numerics/random.ts';
 import { historyCharacters, historyDigits, historyPrompt } from '../history-digits.ts';
-import type { World } from '../world.ts';
+import type { TaskSpec, World } from '../world.ts';
 import {
   callAnswer,
   callSpec,
@@ -28,7 +29,17 @@ export function createToolbox(settings: ToolboxSettings): World {
   const { coinFlips, maxDepth, maxArguments } = alphabet;
   const codes = createToolCodes(alphabet, settings.seed);
   const warmUp = { ...settings.warmUp, baseLengths: settings.baseLengths };
+  // A random verdict measures no skill: the held-out grid has no coin-flip tools.
   const honest = { ...alphabet, tools: alphabet.tools.filter((tool) => !coinFlips.has(tool)) };
+  const cells = honest.tools.flatMap((tool) =>
+    span(...settings.heldOutLengths).flatMap((length) =>
+      span(1, maxDepth).map((depth) => ({ tool, length, depth })),
+    ),
+  );
+  const drawInCell = (random: RandomStream, { tool, length, depth }: (typeof cells)[number]): TaskSpec => {
+    const call = randomCall(random, honest, [length, length], depth);
+    return callSpec({ ...call, tools: tool + call.tools.slice(1) });
+  };
   const referenceAnswer = (spec: string): string => callAnswer(encode(codes, referenceCall(spec)));
   return {
     name: 'toolbox',
@@ -39,19 +50,11 @@ export function createToolbox(settings: ToolboxSettings): World {
       Array.from({ length: settings.baseTasks }, () =>
         callSpec(randomCall(random, alphabet, settings.baseLengths)),
       ),
-    // A random verdict measures no skill: the held-out grid has no coin-flip tools.
-    heldOutTasks: (random) => {
-      const [from, to] = settings.heldOutLengths;
-      const cells = honest.tools.flatMap((tool) =>
-        span(from, to).flatMap((length) => span(1, maxDepth).map((depth) => ({ tool, length, depth }))),
-      );
-      return cells.flatMap(({ tool, length, depth }) =>
-        Array.from({ length: settings.heldOutPerCell }, () => {
-          const call = randomCall(random, honest, [length, length], depth);
-          return callSpec({ ...call, tools: tool + call.tools.slice(1) });
-        }),
-      );
-    },
+    heldOutTasks: (random) =>
+      cells.flatMap((cell) =>
+        Array.from({ length: settings.heldOutPerCell }, () => drawInCell(random, cell)),
+      ),
+    uniformTask: (random) => drawInCell(random, random.pick(cells)),
     taskAt: (difficulty, random) => {
       const length = Math.max(1, Math.min(alphabet.maxLength, Math.round(difficulty)));
       return callSpec(randomCall(random, alphabet, [length, length], 1));
