@@ -154,6 +154,14 @@ export const agentTrainingSchema = z
       .describe('Weight the KL term by the importance ratio, as TRL can.'),
     entropyCoefficient: nonNegativeNumber.default(0).describe('Weight of the entropy bonus.'),
     dropZeroVariance: z.boolean().describe('Drop groups without signal after they were counted for p̂.'),
+    normalizeBy: z
+      .enum(['all', 'kept'])
+      .optional()
+      .describe(
+        'What the loss is divided by if groups are dropped: `all` = the whole batch, so that dropping saves ' +
+          'computation alone; `kept` = the groups that are left, whose step then has full size however few ' +
+          'they are. Left out = `kept`.',
+      ),
     formatReward: z
       .number()
       .min(0)

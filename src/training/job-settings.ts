@@ -25,6 +25,7 @@ export const NEUTRAL_JOB_SETTINGS: JobSettings = {
   batch_layout: 'padded',
   tokens_per_micro_batch: 16_384,
   min_informative_groups: 0,
+  normaliser_totals: null,
   policy_version: null,
   max_policy_lag: 0,
 };
@@ -47,6 +48,9 @@ export function jobSettings(training: AgentTraining | EnvironmentTraining): JobS
     tokens_per_micro_batch: training.tokensPerMicroBatch,
   };
 }
+
+/** Number of a record's sampled tokens, which the loss is over. */
+export const activeTokens = (mask: readonly number[]): number => mask.filter((active) => active === 1).length;
 
 /** Whether there is anything to learn from a record: a prompt that was too long has none. */
 export const hasSampledTokens = ({ token_ids, mask }: Sampled): boolean =>

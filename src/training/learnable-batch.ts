@@ -2,6 +2,7 @@
 import type { Experiment } from '../config/experiment.ts';
 import type { PolicyRole } from '../types/run-state.ts';
 import type { JobResult } from '../types/training-job.ts';
+import { activeTokens } from './job-settings.ts';
 import type { TrainingRecord } from './job-settings.ts';
 
 /** What a job says of its update, besides metrics. */
@@ -51,7 +52,7 @@ export class LearnableBatch {
   #add({ step, group_id, advantage, weight, mask }: TrainingRecord): void {
     while (this.#steps.length <= step) this.#steps.push({ weightedTokens: 0, informativeGroups: new Set() });
     const signal = this.#steps[step]!;
-    signal.weightedTokens += weight * mask.filter((active) => active === 1).length;
+    signal.weightedTokens += weight * activeTokens(mask);
     if (advantage !== 0) signal.informativeGroups.add(group_id);
   }
 

@@ -9,6 +9,10 @@ import { z } from 'zod';
 const jobKindSchema = z.enum(['supervised', 'grpo', 'rwr', 'gradient_norms']);
 export type JobKind = z.infer<typeof jobKindSchema>;
 
+/** What a step's policy term is divided by, with groups that the batch leaves out. */
+const stepTotalsSchema = z.strictObject({ sequences: z.int().min(0), active_tokens: z.int().min(0) });
+export type StepTotals = z.infer<typeof stepTotalsSchema>;
+
 const settingsSchema = z.strictObject({
   learning_rate: z.number(),
   warmup_steps: z.int(),
@@ -31,6 +35,8 @@ const settingsSchema = z.strictObject({
   batch_layout: z.enum(['padded', 'packed']),
   tokens_per_micro_batch: z.int(),
   min_informative_groups: z.int(),
+  /** By step; null = those of the batch's own records. */
+  normaliser_totals: z.array(stepTotalsSchema).nullable(),
   policy_version: z.string().nullable(),
   max_policy_lag: z.int(),
 });

@@ -6,6 +6,7 @@ from typing import Self
 import torch
 
 from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.job_config import StepTotals
 from genenv_trainer.records import Record
 
 
@@ -41,7 +42,7 @@ class MicroBatch(Targets):
 
 @dataclass(frozen=True)
 class Totals:
-    """Normalisers of a whole optimizer step, so that micro-batching changes nothing."""
+    """Sums over the records of a whole optimizer step, so that micro-batching changes nothing."""
 
     sequences: int
     active_tokens: int
@@ -68,6 +69,24 @@ def check_fits(records: list[Record], vocabulary_size: int, max_length: int | No
             raise InvalidArtifact(
                 f"{record.where}, field 'token_ids': {len(record.token_ids)} tokens, but the model has "
                 f"max_position_embeddings {max_length}; shorten prompt or completion"
+            )
+
+
+def check_normaliser(steps: list[list[Record]], normaliser: list[StepTotals] | None) -> None:
+    """Raises InvalidArtifact unless there are totals for each step, at least as large as its records'."""
+    if normaliser is None:
+        return
+    if len(normaliser) < len(steps):
+        raise InvalidArtifact(
+            f"job.json.settings.normaliser_totals: {len(normaliser)} entries, but the batch has "
+            f"{len(steps)} steps; write one for each"
+        )
+    for index, (records, whole) in enumerate(zip(steps, normaliser)):
+        own = totals(records)
+        if own.sequences > whole.sequences or own.active_tokens > whole.active_tokens:
+            raise InvalidArtifact(
+                f"job.json.settings.normaliser_totals[{index}]: {whole.model_dump()}, but the batch alone "
+                f"has {own.sequences} sequences and {own.active_tokens} active tokens; count those too"
             )
 
 

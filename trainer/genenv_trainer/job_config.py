@@ -51,6 +51,13 @@ class Reference(StrictModel):
     path: str
 
 
+class StepTotals(StrictModel):
+    """Sequences and active tokens of a whole step, with those of groups that the batch leaves out."""
+
+    sequences: NonNegativeInt
+    active_tokens: NonNegativeInt
+
+
 class Settings(StrictModel):
     learning_rate: NonNegativeFloat
     warmup_steps: NonNegativeInt
@@ -73,6 +80,7 @@ class Settings(StrictModel):
     batch_layout: Literal["padded", "packed"]
     tokens_per_micro_batch: PositiveInt
     min_informative_groups: int
+    normaliser_totals: list[StepTotals] | None
     policy_version: str | None
     max_policy_lag: int
 
@@ -105,6 +113,9 @@ class JobConfig(StrictModel):
         if settings.kl_bias_correction and (self.kind != "grpo" or settings.kl_estimator != "k3"):
             allowed = "false unless kind is grpo and kl_estimator k3"
             raise NotAllowed("settings.kl_bias_correction", True, allowed)
+        if settings.normaliser_totals is not None and self.kind != "grpo":
+            value = settings.model_dump()["normaliser_totals"]
+            raise NotAllowed("settings.normaliser_totals", value, "null unless kind is grpo")
         length = settings.max_completion_length
         if self.kind == "grpo" and settings.loss_type == "dr_grpo" and (length or 0) < 1:
             raise NotAllowed("settings.max_completion_length", length, "at least 1 with loss_type dr_grpo")

@@ -43,7 +43,7 @@ def entropy(log_distribution_B_K_V):
 
 
 def policy_normaliser(kind: str, settings: Settings, mask_B_K, totals: Totals):
-    """What each token of the policy term is multiplied by. [B, 1] or a number.
+    """What each token of the policy term is multiplied by. [B, 1] or a number. N, |y| are those of `totals`.
 
     grpo: 1 / (N |y_i|). dr_grpo: 1 / (N max_completion_length) (Liu et al. 2025).
     dapo: 1 / sum |y| (Yu et al. 2025). rwr, supervised: 1 / sum w |y| (the weight itself is in the term).
@@ -67,20 +67,24 @@ class Terms:
 
 
 def policy_loss(
-    kind: str, settings: Settings, batch: Targets, terms: Terms, totals: Totals
+    kind: str, settings: Settings, batch: Targets, terms: Terms, totals: Totals, whole: Totals
 ) -> torch.Tensor:
     """The loss of one micro-batch, a scalar; over the micro-batches of a step they sum to the step's loss.
+
+    `totals` are those of the step's records, `whole` those that the policy term is divided by. They differ if
+    the batch leaves out groups whose advantages are all 0: such groups add nothing to the policy term but
+    count in its mean, so its gradient is that of the batch with them. KL and entropy stay means over `totals`.
 
     grpo: clipped ratio + kl_coefficient * KL (times rho with kl_bias_correction), both under the normaliser
     of loss_type, - entropy_coefficient * mean entropy of the active tokens (as TRL, for every loss type).
     rwr, supervised: -w log pi (Peters & Schaal 2007), + kl_coefficient * KL averaged over the active tokens.
     """
     mask = batch.mask_B_K
-    normaliser = policy_normaliser(kind, settings, mask, totals)
+    normaliser = policy_normaliser(kind, settings, mask, whole)
     if kind == "grpo":
         log_ratio = terms.logprobs - batch.logprobs_B_K
         per_token = clipped_ratio_loss(log_ratio, batch.advantage_B, settings.clip_low, settings.clip_high)
-        kl, kl_normaliser = terms.kl, normaliser
+        kl, kl_normaliser = terms.kl, policy_normaliser(kind, settings, mask, totals)
         if settings.kl_bias_correction and kl is not None:
             kl = kl * torch.exp(log_ratio)
     else:

@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from genenv_trainer import adapters
-from genenv_trainer.batch import check_fits
+from genenv_trainer.batch import check_fits, check_normaliser
 from genenv_trainer.errors import InvalidConfig
 from genenv_trainer.forward import Reference
 from genenv_trainer.gradient_norms import GradientNorms
@@ -35,6 +35,7 @@ def prepare_job(job: JobConfig, work: WorkFolder, check: Callable[[], None]) -> 
     device = _configure_torch(job)
     _check_inputs(job, heartbeat)
     steps = read_records(Path(job.batch), job.kind, job.settings)
+    check_normaliser(steps, job.settings.normaliser_totals)
     torch.manual_seed(job.seed)
     policy = load_policy(job, device)
     records = [record for step in steps for record in step]

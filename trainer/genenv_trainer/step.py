@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from genenv_trainer.batch import Targets, Totals, micro_batches, totals
 from genenv_trainer.errors import NotFinite
 from genenv_trainer.forward import Reference, policy_terms
-from genenv_trainer.job_config import Settings
+from genenv_trainer.job_config import Settings, StepTotals
 from genenv_trainer.losses import policy_loss, pull_back_loss
 from genenv_trainer.metrics import add_sums, micro_batch_sums
 from genenv_trainer.packing import packed_batches
@@ -18,17 +18,26 @@ from genenv_trainer.records import Record
 
 @dataclass(frozen=True)
 class StepBatch:
-    """The micro-batches of one step on the device, and the totals that normalise its loss."""
+    """The micro-batches of one step on the device, the totals of its records, and those of the `whole` step,
+    which normalise its policy term."""
 
     micro_batches: list[Targets]
     totals: Totals
+    whole: Totals
 
     @classmethod
     def of(
-        cls, records: list[Record], token_budget: int, device: torch.device, packed: bool = False
+        cls,
+        records: list[Record],
+        token_budget: int,
+        device: torch.device,
+        packed: bool = False,
+        normaliser: StepTotals | None = None,
     ) -> "StepBatch":
         split = packed_batches if packed else micro_batches
-        return cls([batch.to(device) for batch in split(records, token_budget)], totals(records))
+        own = totals(records)
+        whole = own if normaliser is None else replace(own, **normaliser.model_dump())
+        return cls([batch.to(device) for batch in split(records, token_budget)], own, whole)
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Objective:
             if pull_back:
                 loss = pull_back_loss(settings, micro, terms, batch.totals)
             else:
-                loss = policy_loss(self.kind, settings, micro, terms, batch.totals)
+                loss = policy_loss(self.kind, settings, micro, terms, batch.totals, batch.whole)
             loss.backward()
             total_loss += loss.item()
             if not math.isfinite(total_loss):

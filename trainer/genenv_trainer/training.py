@@ -140,7 +140,8 @@ class Training:
             self._skip(step, reason)
             return
         packed = self._objective.packed
-        batch = StepBatch.of(records, settings.tokens_per_micro_batch, self._device, packed)
+        whole = None if settings.normaliser_totals is None else settings.normaliser_totals[step]
+        batch = StepBatch.of(records, settings.tokens_per_micro_batch, self._device, packed, whole)
         if self._objective.reference is not None:
             self._objective.reference.start_step()
         pull_back, kl_before = False, None

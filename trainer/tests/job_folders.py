@@ -57,6 +57,7 @@ SETTINGS = {
     "batch_layout": "padded",
     "tokens_per_micro_batch": 16384,
     "min_informative_groups": 1,
+    "normaliser_totals": None,
     "policy_version": VERSION,
     "max_policy_lag": 0,
 }

@@ -50,6 +50,32 @@ def test_progress_and_exit(policy):
     )
 
 
+def test_groups_without_signal_cost_nothing_and_change_nothing(launcher, model, tmp_path):
+    """Left out of the batch, but counted in its totals, they leave the steps that the whole batch makes."""
+    whole = sequences(2)
+    for record in whole:
+        record["advantage"] *= record["group_id"] in ("g0", "g1")
+    informative = [record for record in whole if record["advantage"]]
+    totals = [
+        {"sequences": len(rows), "active_tokens": sum(sum(row["mask"]) for row in rows)}
+        for rows in ([row for row in whole if row["step"] == step] for step in range(2))
+    ]
+    kept = launcher.run(work_folder(tmp_path / "kept", "grpo", whole, model))
+    settings = {"normaliser_totals": totals}
+    dropped = launcher.run(work_folder(tmp_path / "dropped", "grpo", informative, model, settings))
+    rescaled = launcher.run(work_folder(tmp_path / "rescaled", "grpo", informative, model))
+
+    def norms(folder):
+        log = read(folder, "result.json")["steps_log"]
+        return [(step["loss"], step["grad_norm"]) for step in log]
+
+    assert norms(dropped)[0] == pytest.approx(norms(kept)[0], abs=1e-6)
+    assert norms(dropped)[1] == pytest.approx(norms(kept)[1], abs=1e-4)
+    assert norms(rescaled)[0][1] > 1.2 * norms(kept)[0][1]
+    tokens = [read(folder, "result.json")["metrics"]["num_tokens"] for folder in (kept, dropped)]
+    assert tokens[1] < tokens[0]
+
+
 @pytest.mark.parametrize("kind", ["grpo", "rwr", "supervised"])
 def test_steps_in_many_jobs_equal_one_job(launcher, tmp_path, kind):
     """Optimizer moments, schedule position and random state (dropout is on) travel with the trainer state."""

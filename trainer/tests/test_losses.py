@@ -8,9 +8,10 @@ import torch
 from job_folders import job_settings, sequence
 from transformers import AutoModelForCausalLM
 
-from genenv_trainer.errors import NotFinite
+from genenv_trainer.batch import check_normaliser
+from genenv_trainer.errors import InvalidArtifact, NotFinite
 from genenv_trainer.forward import Reference
-from genenv_trainer.job_config import Settings
+from genenv_trainer.job_config import Settings, StepTotals
 from genenv_trainer.losses import exact_kl, k3_kl
 from genenv_trainer.models import load_reference
 from genenv_trainer.records import check_record
@@ -24,13 +25,13 @@ def records(kind: str, settings: Settings, count: int = 8):
     return [check_record(sequence(rng, 0), f"record {i}", kind, settings) for i in range(count)]
 
 
-def gradients(kind, settings, model, reference, rows, token_budget):
+def gradients(kind, settings, model, reference, rows, token_budget, normaliser=None):
     """(loss, flat gradient) of one step of a fresh copy of the policy."""
     policy = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32).train()
     frozen = load_reference(Path(reference["path"]), torch.float32, CPU)
     terms = Reference(frozen, False, settings.kl_estimator, None) if settings.kl_coefficient else None
     objective = Objective(kind, settings, policy, terms, None, lambda: None)
-    batch = StepBatch.of(rows, token_budget, CPU)
+    batch = StepBatch.of(rows, token_budget, CPU, normaliser=normaliser)
     loss, _ = objective.accumulate_gradients(batch, pull_back=False)
     return loss, torch.cat([p.grad.flatten() for p in policy.parameters()]), len(batch.micro_batches)
 
@@ -76,6 +77,71 @@ def test_micro_batches_change_nothing(model, reference, kind, changes):
         assert one == 1 and many > 1
         assert split_loss == pytest.approx(loss, abs=1e-6)
         torch.testing.assert_close(split_gradient, gradient, atol=1e-6, rtol=0)
+
+
+def batch_with_silent_groups(settings, count=8):
+    """Half of the sequences have advantage 0. Returns all, those that inform, and the totals of all."""
+    rows = records("grpo", settings, count)
+    for row in rows[::2]:
+        row.advantage = 0.0
+    totals = StepTotals(sequences=count, active_tokens=sum(sum(row.mask) for row in rows))
+    return rows, rows[1::2], totals
+
+
+@pytest.mark.parametrize("loss_type", ["grpo", "dr_grpo", "dapo"])
+def test_groups_without_signal_may_be_left_out_of_the_batch_but_not_of_the_mean(model, reference, loss_type):
+    settings = job_settings(max_completion_length=9, loss_type=loss_type)
+    rows, informative, totals = batch_with_silent_groups(settings)
+
+    kept, kept_gradient, _ = gradients("grpo", settings, model, reference, rows, 1000)
+    loss, gradient, _ = gradients("grpo", settings, model, reference, informative, 1000, totals)
+    assert loss == pytest.approx(kept, abs=1e-7)
+    torch.testing.assert_close(gradient, kept_gradient, atol=1e-7, rtol=0)
+
+    # Without the totals of the whole batch the same groups take a larger step.
+    _, rescaled, _ = gradients("grpo", settings, model, reference, informative, 1000)
+    tokens = [sum(sum(row.mask) for row in some) for some in (rows, informative)]
+    factor = tokens[0] / tokens[1] if loss_type == "dapo" else len(rows) / len(informative)
+    torch.testing.assert_close(rescaled, factor * kept_gradient, atol=1e-6, rtol=0)
+    assert rescaled.norm() > 1.5 * gradient.norm()
+
+
+def test_whole_batch_mean_by_hand(model, reference):
+    settings = job_settings(clip_low=0.9, clip_high=9)
+    _, informative, totals = batch_with_silent_groups(settings)
+    policy = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32)
+    total = 0.0
+    for row in informative:
+        logprobs = torch.log_softmax(policy(torch.tensor([row.token_ids])).logits[0] / row.temperature, -1)
+        for t in range(1, len(row.token_ids)):
+            if row.mask[t]:
+                ratio = torch.exp(logprobs[t - 1, row.token_ids[t]] - row.logprobs[t])
+                assert 0.1 < ratio < 10
+                total = total - ratio * row.advantage
+    (total / totals.active_tokens).backward()
+    by_hand = torch.cat([p.grad.flatten() for p in policy.parameters()])
+    _, gradient, _ = gradients("grpo", settings, model, reference, informative, 1000, totals)
+    torch.testing.assert_close(gradient, by_hand, atol=1e-6, rtol=0)
+
+
+def test_kl_and_entropy_stay_means_over_what_is_run(model, reference):
+    settings = job_settings(kl_coefficient=0.1, entropy_coefficient=0.1)
+    rows, _, totals = batch_with_silent_groups(settings)
+    silent = rows[::2]
+    loss, gradient, _ = gradients("grpo", settings, model, reference, silent, 1000)
+    same_loss, same_gradient, _ = gradients("grpo", settings, model, reference, silent, 1000, totals)
+    assert same_loss == loss
+    assert torch.equal(same_gradient, gradient)
+
+
+def test_totals_of_the_whole_step_are_checked(model):
+    settings = job_settings()
+    rows, _, totals = batch_with_silent_groups(settings)
+    check_normaliser([rows], [totals])
+    with pytest.raises(InvalidArtifact, match="1 entries, but the batch has 2 steps"):
+        check_normaliser([rows, rows], [totals])
+    with pytest.raises(InvalidArtifact, match=r"normaliser_totals\[0\].*8 sequences"):
+        check_normaliser([rows], [StepTotals(sequences=7, active_tokens=totals.active_tokens)])
 
 
 def test_loss_that_is_not_finite_stops(model):

@@ -1,13 +1,15 @@
 import { zipRecords } from '../../async/streams.ts';
+import type { AgentTraining } from '../../config/policies.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
-import { batchRecord, hasSampledTokens, jobSettings } from '../../training/job-settings.ts';
+import { activeTokens, batchRecord, hasSampledTokens, jobSettings } from '../../training/job-settings.ts';
 import type { TrainingRecord } from '../../training/job-settings.ts';
 import { keepsPolicyWithoutSignal, LearnableBatch } from '../../training/learnable-batch.ts';
 import { trainPolicy, updateNote } from '../../training/policy-update.ts';
 import type { TrainAgentInput } from '../../types/activity-inputs.ts';
 import type { Trained } from '../../types/activity-types.ts';
+import type { StepTotals } from '../../types/training-job.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { readTraces } from './compute-rewards.ts';
@@ -21,8 +23,9 @@ export function createTrainAgent(dependencies: Dependencies) {
       const training = agent.training!;
       const needsReference = training.klCoefficient > 0 || training.maxKl !== null;
       const learnable = new LearnableBatch(training.minInformativeGroups);
+      const wholeSteps = dividesByAll(training) ? ([] as StepTotals[]) : null;
       const batch = await dependencies.store.putRecords(
-        learnable.watch(batchRecords(dependencies, context, input)),
+        learnable.watch(batchRecords(dependencies, context, input, wholeSteps)),
       );
       const skipped = keepsPolicyWithoutSignal(context.experiment, 'agent') ? learnable.skipped() : null;
       if (skipped !== null)
@@ -45,6 +48,7 @@ export function createTrainAgent(dependencies: Dependencies) {
           entropy_coefficient: training.entropyCoefficient,
           max_completion_length: agent.sampling.maxTokens * (context.world.turns?.limit ?? 1),
           min_informative_groups: training.minInformativeGroups,
+          normaliser_totals: wholeSteps,
           policy_version: state.agent.name,
           max_policy_lag: trainer.maxPolicyLag,
         },
@@ -53,23 +57,37 @@ export function createTrainAgent(dependencies: Dependencies) {
     });
 }
 
-/** The kept groups, each of them complete in one optimizer step. */
+/** Whether groups that are dropped still count in what the loss is divided by. */
+const dividesByAll = ({ dropZeroVariance, normalizeBy }: AgentTraining): boolean =>
+  dropZeroVariance && normalizeBy === 'all';
+
+/**
+ * The kept groups, each of them complete in one optimizer step.
+ * @param wholeSteps filled with the totals of each step over the groups that would be in it if none were
+ * dropped; null if nobody needs them. Groups are then in the steps that they would be in, too
+ */
 async function* batchRecords(
   { store }: Dependencies,
   { experiment }: Phase,
   { epoch, traces, rewards, scores, decisions }: TrainAgentInput,
+  wholeSteps: StepTotals[] | null,
 ): AsyncGenerator<TrainingRecord> {
   const { seed, agent, world } = experiment;
   const { stepsPerEpoch, dropZeroVariance, formatReward = 0 } = agent.training!;
   const withAdvantages =
-    formatReward > 0 ? await groupsWithAdvantages(store.records<RewardRecord>(rewards)) : new Set<string>();
+    formatReward > 0 || wholeSteps !== null
+      ? await groupsWithAdvantages(store.records<RewardRecord>(rewards))
+      : new Set<string>();
   const groups: string[] = [];
+  const silent = new Set<string>();
   for await (const [{ task_id, informative }, { kept_for_agent }] of zipRecords(
     store.records<ScoreRecord>(scores),
     store.records<FilterRecord>(decisions),
   )) {
-    const hasSignal = informative || withAdvantages.has(task_id);
-    if (kept_for_agent && (hasSignal || !dropZeroVariance)) groups.push(task_id);
+    const isDropped = dropZeroVariance && !informative && !withAdvantages.has(task_id);
+    if (!kept_for_agent || (isDropped && wholeSteps === null)) continue;
+    groups.push(task_id);
+    if (isDropped) silent.add(task_id);
   }
   const order = randomStream(deriveSeed(seed, epoch, 'agent-steps')).shuffle(groups);
   const steps = new Map(
@@ -80,9 +98,18 @@ async function* batchRecords(
     store.records<RewardRecord>(rewards),
   )) {
     const step = steps.get(task_id);
-    if (role === 'agent' && step !== undefined && hasSampledTokens(sampled))
-      yield batchRecord(sampled, { step, group_id: task_id, env_name: world.type, advantage, weight: 1 });
+    if (role !== 'agent' || step === undefined || !hasSampledTokens(sampled)) continue;
+    const fields = { step, group_id: task_id, env_name: world.type, advantage, weight: 1 };
+    const record = batchRecord(sampled, fields);
+    if (wholeSteps !== null) addToStep(wholeSteps, record);
+    if (!silent.has(task_id)) yield record;
   }
+}
+
+function addToStep(totals: StepTotals[], { step, mask }: TrainingRecord): void {
+  while (totals.length <= step) totals.push({ sequences: 0, active_tokens: 0 });
+  totals[step]!.sequences += 1;
+  totals[step]!.active_tokens += activeTokens(mask);
 }
 
 /** Groups in which advantages differ from 0. A format reward gives some even to groups of equal success. */
