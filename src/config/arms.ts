@@ -164,6 +164,31 @@ const oracleArm = z
       .describe('Relative change of difficulty for a success rate that is off α by one.'),
   })
   .describe('A controller by code that keeps success at α: the curriculum that the simulator aims at.');
+const successBinArm = z
+  .strictObject({
+    type: z.literal('success-bin'),
+    target: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe(
+        'Success of the initial agent that the tasks of the data set are nearest to; null = spread evenly over all rates.',
+      ),
+    candidates: positiveCount.default(256).describe('Tasks drawn by code, of which the data set is chosen.'),
+    attempts: z
+      .int()
+      .min(1)
+      .max(4096)
+      .default(16)
+      .describe(
+        'Attempts of the initial agent at each candidate by which it is chosen, and as many fresh ones that say what its success is.',
+      ),
+    tasks: positiveCount.default(32).describe('Size of the data set.'),
+  })
+  .describe(
+    'Tasks drawn by code whose measured success is nearest to a target: which success rate teaches most, without a simulator.',
+  );
 
 export const armSchema = z
   .discriminatedUnion('type', [
@@ -176,23 +201,28 @@ export const armSchema = z
     windowArm,
     uniformArm,
     oracleArm,
+    successBinArm,
   ])
   .describe('Variant of the method: where the tasks come from.');
 
 export type Arm = z.infer<typeof armSchema>;
+export type SuccessBinArm = z.infer<typeof successBinArm>;
 export type PoolSource = z.infer<typeof poolSourceSchema>;
 type Written = { arm: Arm; environment: { variationsPerPrompt: number } };
 
 /** The name of an arm in tables, search attributes and charts. */
 export function armName(arm: Arm): string {
   if (arm.type === 'genenv') return `genenv-${arm.preset}`;
+  if (arm.type === 'success-bin') return `success-bin-${arm.target ?? 'even'}`;
   if (arm.type !== 'offline') return arm.type;
   return `offline-${arm.multiple}x${arm.source.type === 'code' ? '-code' : ''}`;
 }
 
 /** Whether an arm draws its tasks from a data set written once, before the first epoch. */
-export const drawsFromPool = (arm: Arm): arm is Extract<Arm, { type: 'static' | 'offline' }> =>
-  arm.type === 'static' || arm.type === 'offline';
+export const drawsFromPool = (
+  arm: Arm,
+): arm is Extract<Arm, { type: 'static' | 'offline' | 'success-bin' }> =>
+  arm.type === 'static' || arm.type === 'offline' || arm.type === 'success-bin';
 
 /** Whether an arm's tasks are drawn by the world's code, in each epoch. */
 export const isDrawnByCode = (arm: Arm): arm is Extract<Arm, { type: 'uniform' | 'oracle' | 'window' }> =>

@@ -11,6 +11,7 @@ export function impossibleCombinations(experiment: Experiment): string[] {
   return [
     ...budgetProblems(experiment),
     ...methodProblems(experiment),
+    ...successBinProblems(experiment),
     ...servingProblems(experiment),
     ...adapterServerProblems(experiment),
     ...embeddedServerProblems(experiment),
@@ -58,6 +59,18 @@ function* methodProblems(experiment: Experiment): Generator<string> {
         'number of steps'
       );
   }
+}
+
+function* successBinProblems({ arm }: Experiment): Generator<string> {
+  if (arm.type !== 'success-bin') return;
+  const { tasks, candidates, attempts } = arm;
+  if (tasks > candidates)
+    yield `arm.tasks: got ${tasks}; expected at most arm.candidates (${candidates}), of which they are chosen`;
+  if (2 * candidates * attempts > maxRollouts)
+    yield (
+      `arm.attempts: got ${attempts}; with ${candidates} candidates (arm.candidates) expected at most ` +
+      `${Math.floor(maxRollouts / 2 / candidates)}`
+    );
 }
 
 function* servingProblems(experiment: Experiment): Generator<string> {

@@ -36,7 +36,8 @@ export async function* epochTasks(
       yield* readGeneratedTasks(store, context, input);
       return;
     case 'static':
-    case 'offline': {
+    case 'offline':
+    case 'success-bin': {
       const pool = await collect(store.records<SeedTaskRecord>(state.task_pool!));
       const positions = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
       for (const [index, position] of positions.entries()) {

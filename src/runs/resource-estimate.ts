@@ -84,7 +84,9 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
 }
 
 /** Tokens of a data set that is written once. */
-function poolTokens({ arm, environment }: Experiment, base: number): number {
+function poolTokens({ arm, agent, environment }: Experiment, base: number): number {
+  // To choose tasks, and to say how often they are solved.
+  if (arm.type === 'success-bin') return 2 * arm.candidates * arm.attempts * agent.sampling.maxTokens;
   if (arm.type === 'static') return base * arm.variations * environment.sampling.maxTokens;
   return arm.type === 'offline' && arm.source.type === 'model' ? base * arm.source.maxTokens : 0;
 }

@@ -71,7 +71,7 @@ function armProblem(arm: Arm, world: World): string | undefined {
     return missing('arm.type', arm.type, 'make a task of a given difficulty');
   if (arm.type === 'best-of-n' && world.exemplarPrompt === undefined)
     return missing('arm.type', arm.type, 'show its simulator exemplars');
-  if (arm.type === 'uniform' && world.uniformTask === undefined)
+  if ((arm.type === 'uniform' || arm.type === 'success-bin') && world.uniformTask === undefined)
     return missing('arm.type', arm.type, 'draw tasks by code');
   if (arm.type === 'offline' && arm.source.type === 'code' && world.uniformTask === undefined)
     return missing('arm.source.type', arm.source.type, 'draw tasks by code');

@@ -61,6 +61,16 @@ export interface SeedTaskRecord {
   spec: TaskSpec;
 }
 
+/** A task that code drew, and how often the initial agent solved it. */
+export interface MeasuredTaskRecord extends SeedTaskRecord {
+  difficulty: number;
+  attempts: number;
+  /** In the attempts that tasks are chosen by. */
+  screening_successes: number;
+  /** In as many fresh attempts, by which no task is chosen. */
+  fresh_successes: number;
+}
+
 /** State that is folded from epoch to epoch, next to the pools. */
 export interface HistoryRecord {
   agent: AgentHistory;

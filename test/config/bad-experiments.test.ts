@@ -56,7 +56,7 @@ const inputs: [string, unknown, string][] = [
       'experiment: name: missing; expected text',
       'experiment: seed: missing; expected a whole number of at least 0',
       'experiment: epochs: missing; expected a whole number from 1 to 100,000',
-      'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window" or "uniform" or "oracle"',
+      'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window" or "uniform" or "oracle" or "success-bin"',
       'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "language" or "calls" or "travel" or "programs" or "external"',
       'experiment: environment.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: environment.sampling: missing; expected an object',
@@ -115,17 +115,17 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'an empty arm',
     { arm: {} },
-    'arm.type: missing; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window", "uniform", "oracle"',
+    'arm.type: missing; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window", "uniform", "oracle", "success-bin"',
   ],
   [
     'an arm that is a text',
     { arm: 'genenv' },
-    'arm: got "genenv"; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window" or "uniform" or "oracle"',
+    'arm: got "genenv"; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "window" or "uniform" or "oracle" or "success-bin"',
   ],
   [
     'an unknown arm',
     { arm: { type: 'genen' } },
-    'arm.type: got "genen"; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window", "uniform", "oracle"',
+    'arm.type: got "genen"; allowed: "genenv", "random", "static", "offline", "selection", "best-of-n", "window", "uniform", "oracle", "success-bin"',
   ],
   ['an arm without a preset', { arm: { type: 'genenv' } }, 'arm.preset: missing; allowed: "paper", "tuned"'],
   ['an unknown preset', { 'arm.preset': 'best' }, 'arm.preset: got "best"; allowed: "paper", "tuned"'],
@@ -168,6 +168,21 @@ const files: [string, Record<string, unknown>, string][] = [
     'a hand-set curriculum whose simulator is trained',
     { arm: { type: 'window' }, 'environment.training': { lambda: 1 } },
     'environment.training: got settings; the arm "window" keeps the simulator frozen, leave the field out or set it to null',
+  ],
+  [
+    'a success rate above 1',
+    { arm: { type: 'success-bin', target: 50 } },
+    'arm.target: got 50; expected a number from 0 to 1 or null',
+  ],
+  [
+    'more chosen tasks than candidates',
+    { arm: { type: 'success-bin', target: 0.5, tasks: 300 } },
+    'arm.tasks: got 300; expected at most arm.candidates (256), of which they are chosen',
+  ],
+  [
+    'candidates that take years to measure',
+    { arm: { type: 'success-bin', target: 0.5, candidates: 1000000 } },
+    'arm.attempts: got 16; with 1000000 candidates (arm.candidates) expected at most 5',
   ],
   [
     'a data set that nobody learns from',

@@ -3,15 +3,12 @@ import { successRate } from '../../coevolution/success-rate.ts';
 import { candidatesPerTask, screening } from '../../comparison/plan.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { inHalves, spread } from '../../numerics/spacing.ts';
-import { batchPrompts, isUnanswered, openCompletionClient } from '../../rollouts/completion-requests.ts';
-import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
-import { streamRollouts } from '../../rollouts/rollout-loop.ts';
+import { attemptTasks } from '../../rollouts/task-attempts.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import { batchRecord, hasSampledTokens, NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
 import { runPolicyJob } from '../../training/policy-update.ts';
-import type { PhaseInput } from '../../types/activity-inputs.ts';
 import type {
   MeasureGradientsInput,
   ProbeAttemptsInput,
@@ -22,10 +19,8 @@ import type {
   GradientRecord,
   ProbeOutcomeRecord,
   ProbeTraceRecord,
-  Sampled,
   SeedTaskRecord,
 } from '../../types/records.ts';
-import { isSolved } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
@@ -39,10 +34,11 @@ export function createProbeTasks(dependencies: Dependencies) {
     runPhaseOnce(dependencies, 'probe-tasks', input, async (context) => {
       const candidates = await drawCandidates(dependencies, context, input);
       const successes = new Map<string, number>(candidates.map(({ id }) => [id, 0]));
-      const attempts = attemptTasks(dependencies, context, input, {
+      const attempts = attemptTasks(dependencies, context, {
+        agent: input.state.agent,
         tasks: candidates,
         attempts: screening,
-        seedName: 'probe-tasks',
+        seedPath: [input.epoch, 'probe-tasks'],
       });
       for await (const { task, solved } of attempts)
         if (solved) successes.set(task.id, successes.get(task.id)! + 1);
@@ -83,10 +79,11 @@ export function createProbeAttempts(dependencies: Dependencies) {
       );
       const traces = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<ProbeTraceRecord> {
-          const attempts = attemptTasks(dependencies, context, input, {
+          const attempts = attemptTasks(dependencies, context, {
+            agent: input.state.agent,
             tasks,
             attempts: input.attempts,
-            seedName: 'probe-attempts',
+            seedPath: [input.epoch, 'probe-attempts'],
           });
           for await (const { task, attempt, reward, solved, sampled } of attempts) {
             outcomes.get(task.id)!.solved[attempt] = solved ? 1 : 0;
@@ -96,65 +93,6 @@ export function createProbeAttempts(dependencies: Dependencies) {
       );
       return { traces, outcomes: await dependencies.store.putRecords(outcomes.values()) };
     });
-}
-
-interface ProbeAttempt {
-  task: SeedTaskRecord;
-  attempt: number;
-  reward: number;
-  solved: boolean;
-  sampled: Sampled;
-}
-
-interface AttemptPlan {
-  tasks: readonly SeedTaskRecord[];
-  /** Number of attempts at each task. */
-  attempts: number;
-  /** Goes into the sampling seeds. */
-  seedName: string;
-}
-
-/** Attempts the tasks in rounds of a group's size, so that requests are no larger than those of a run. */
-async function* attemptTasks(
-  dependencies: Dependencies,
-  context: Phase,
-  { state, epoch }: PhaseInput,
-  { tasks, attempts, seedName }: AttemptPlan,
-): AsyncGenerator<ProbeAttempt> {
-  const { experiment, world } = context;
-  const { seed, agent, durability } = experiment;
-  const size = agent.rolloutsPerTask;
-  const planned = Array.from(
-    { length: Math.ceil(attempts / size) },
-    (_, round): PlannedRequest<{ task: SeedTaskRecord; first: number }>[] =>
-      batchPrompts(
-        tasks.map((task) => ({ task, first: round * size })),
-        durability.promptsPerRequest,
-        (chunk, index) => ({
-          model: state.agent.name,
-          prompts: chunk.map(({ task: { spec } }) => world.agentPrompt(spec)),
-          n: Math.min(size, attempts - round * size),
-          seed: deriveSeed(seed, epoch, seedName, round, index),
-          temperature: agent.sampling.temperature,
-          maxTokens: agent.sampling.maxTokens,
-        }),
-      ),
-  ).flat();
-  await using client = await openCompletionClient(dependencies, context, {
-    requests: planned.length,
-    policies: [state.agent],
-  });
-  const rollouts = streamRollouts(client, context, planned, {
-    specOf: ({ task }) => task.spec,
-    simulator: null,
-  });
-  for await (const { item, sample, sampled } of rollouts) {
-    const { task, first } = item;
-    const attempt = first + sample;
-    const verdict = randomStream(deriveSeed(sampled.seed, 'verdict', task.id, attempt));
-    const reward = isUnanswered(sampled) ? 0 : world.score(task.spec, sampled.text, verdict).reward;
-    yield { task, attempt, reward, solved: isSolved(world, reward), sampled };
-  }
 }
 
 /** Limit of the attempts at a task that a gradient is taken of: claim C7 needs 64 in each tenth of p. */

@@ -1,5 +1,7 @@
+import { KeyedMutex } from '../../async/keyed-mutex.ts';
 import { collect } from '../../async/streams.ts';
 import { parseCandidate } from '../../curriculum/generate-candidates.ts';
+import { tasksOfBin } from '../../curriculum/success-bins.ts';
 import { datasetTexts } from '../../curriculum/task-datasets.ts';
 import { PROMPT_TOO_LONG } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
@@ -21,16 +23,22 @@ import type { Dependencies } from '../dependencies.ts';
  * the base tasks and the frozen simulator's variations of each. `offline`: another model's tasks, or those of
  * a file. A text is dropped and counted if it is no valid task, cannot be solved, repeats another, is held
  * out, holds a question of a benchmark, is too long for the agent, or has a label that would need a vote
- * (there is no vote here; the labels of a file are trusted).
+ * (there is no vote here; the labels of a file are trusted). `success-bin`: tasks drawn by code, by measured
+ * success.
  * @throws InvalidConfig for a file that is missing, does not match its hash, or has a line that is no record
  * or holds a question of a benchmark
  */
 export function createBuildTaskDataset(dependencies: Dependencies) {
+  const mutex = new KeyedMutex();
   return (input: WritePoolInput): Promise<WrittenPool> =>
     runPhaseOnce(dependencies, 'write-pool', input, async (context) => {
       const { experiment, world } = context;
       const { arm, seed } = experiment;
       const { store } = dependencies;
+      if (arm.type === 'success-bin') {
+        const { specs, ...written } = await tasksOfBin(dependencies, mutex, context, input.state);
+        return { pool: await store.putRecords(poolRecords(specs)), ...written };
+      }
       const base = await readSpecs(store, input.state.base_tasks);
       const heldOut = await readSpecs(store, input.state.held_out);
       const { texts, tokens } = await datasetTexts(dependencies, context, input.state.environment, base);
@@ -55,17 +63,16 @@ export function createBuildTaskDataset(dependencies: Dependencies) {
           `experiment: arm: the data set has no valid task; of ${texts.length} texts ` +
             `${JSON.stringify(dropped)} were dropped`,
         );
-      const records = specs.map((spec, index): SeedTaskRecord => ({
-        id: `pool-${String(index).padStart(4, '0')}`,
-        spec,
-      }));
       return {
-        pool: await store.putRecords(records),
+        pool: await store.putRecords(poolRecords(specs)),
         tokens,
         metrics: { 'pool/written': texts.length, 'pool/size': specs.length, ...dropped },
       };
     });
 }
+
+const poolRecords = (specs: readonly string[]): SeedTaskRecord[] =>
+  specs.map((spec, index) => ({ id: `pool-${String(index).padStart(4, '0')}`, spec }));
 
 /** The tasks that the agent has room to read and to answer. */
 async function keepFitting(
