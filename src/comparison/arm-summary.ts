@@ -1,21 +1,33 @@
 import { mean, range } from '../numerics/arithmetic.ts';
-import { deriveSeed } from '../numerics/random.ts';
 import { trailingMean, WINDOW } from '../report/findings.ts';
 import { guards } from '../report/guards.ts';
 import { measured, namesUnder, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { meanCurve } from './learning-curve.ts';
 import type { CurveMean, CurvePoint } from './learning-curve.ts';
-import { heldOutCurve, measureRun, runMetricNames, shareSolved } from './run-metrics.ts';
+import { hasReachedThreshold, heldOutCurve, measureRun, runMetricNames, shareSolved } from './run-metrics.ts';
 import type { EqualTerms, RunMetricName, RunMetrics, RunRecord } from './run-metrics.ts';
-import { estimateDifferenceOverSeeds, estimateOverSeeds } from './seed-estimates.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
+import { differencesBySeed, estimateDifferenceOverSeeds, estimateOverSeeds } from './seed-estimates.ts';
+import type { SeedDifference, SeedEstimate } from './seed-estimates.ts';
 
 /** A value an epoch, from epoch 1 on, each the mean over the seeds. */
 export type EpochSeries = Record<
   'success' | 'difficulty' | 'correctLength' | 'informative' | 'unsolved' | 'solved',
   (number | null)[]
 >;
+
+export interface ArmRunSummary {
+  id: string;
+  seed: number;
+  ledger: string;
+  figures: RunMetrics;
+  /** Whether it came to the threshold within the rollouts that are compared; if not, that figure is censored. */
+  reached: boolean;
+  curve: CurvePoint[];
+}
+
+/** One arm minus another in each metric; null where no seed has both. */
+export type Differences = Record<RunMetricName, SeedDifference | null>;
 
 export interface ArmSummary {
   arm: string;
@@ -26,7 +38,7 @@ export interface ArmSummary {
    * for an agent that does not learn.
    */
   control: string | null;
-  runs: { id: string; seed: number; ledger: string; figures: RunMetrics; curve: CurvePoint[] }[];
+  runs: ArmRunSummary[];
   curve: CurveMean[];
   courses: EpochSeries;
   figures: Record<RunMetricName, SeedEstimate | null>;
@@ -59,32 +71,32 @@ export function summarizeArm(
       seed,
       ledger,
       figures: metricsOfRuns[index]!,
+      reached: hasReachedThreshold(runs[index]!, terms),
       curve: curves[index]!,
     })),
     curve: meanCurve(curves, places),
     courses: epochSeries(runs),
-    figures: mapMetrics((metric) =>
-      estimateOverSeeds(
-        metricsOfRuns.map((metrics) => metrics[metric]),
-        deriveSeed(0, 'bootstrap', arm, metric),
-      ),
-    ),
+    figures: mapMetrics((metric) => estimateOverSeeds(metricsOfRuns.map((metrics) => metrics[metric]))),
     kinds: kindShares(runs),
     warnings: countWarnings(runs),
   };
 }
 
-/** One arm minus a reference in a metric, under the same seeds. */
-export const estimateDifference = (
+/** One arm minus a reference in a metric, under the same seeds. Censored figures are not tested. */
+export function estimateDifference(
   arm: ArmSummary,
   reference: ArmSummary,
   metric: RunMetricName,
-): SeedEstimate | null =>
-  estimateDifferenceOverSeeds(
+): SeedDifference | null {
+  const bySeed = differencesBySeed(
     arm.runs.map(({ figures }) => figures[metric]),
     reference.runs.map(({ figures }) => figures[metric]),
-    deriveSeed(0, 'bootstrap', arm.arm, reference.arm, metric),
   );
+  const difference = estimateDifferenceOverSeeds(bySeed);
+  const isCensored =
+    metric === 'rolloutsToThreshold' && [...arm.runs, ...reference.runs].some(({ reached }) => !reached);
+  return difference && isCensored ? { ...difference, p: null } : difference;
+}
 
 export const mapMetrics = <T>(value: (metric: RunMetricName) => T): Record<RunMetricName, T> =>
   Object.fromEntries(runMetricNames.map((metric) => [metric, value(metric)])) as Record<RunMetricName, T>;

@@ -1,14 +1,15 @@
 import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
+import { LEAST_PAIRS } from '../numerics/sign-flip.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
 import type { ProbeSummary } from './probes.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { estimateText, sideOf } from './seed-estimates.ts';
+import { areSeedsAlike, estimateText, sideOf } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 
-export type ClaimVerdict = 'held' | 'not held' | 'not measured';
+export type ClaimVerdict = 'held' | 'not held' | 'undecided' | 'direction only' | 'not measured';
 
 /** A claim of the method, the paper's figure if one is comparable, and ours. Rules: docs/comparison.md. */
 export interface Claim {
@@ -26,25 +27,45 @@ export interface ClaimEvidence {
   probes: readonly ProbeSummary[];
 }
 
-/** Null if nothing was measured, or if a single seed leaves no interval to judge by. */
-export type CheckResult = boolean | null;
+/**
+ * Undecided if the interval has the level in it, direction only if the rule asks for no more than a sign; null if
+ * nothing was measured, or if a single seed leaves no interval to judge by.
+ */
+export type CheckResult = boolean | 'undecided' | 'direction only' | null;
 
-/** A claim holds if all of its checks are true; one that is false settles it. */
+/**
+ * A claim holds if all of its checks are true, and is only as sure as the weakest of them; one that is false
+ * settles it.
+ */
 export function claimVerdict(checks: readonly CheckResult[]): ClaimVerdict {
   if (checks.includes(false)) return 'not held';
-  return checks.includes(null) ? 'not measured' : 'held';
+  if (checks.includes(null)) return 'not measured';
+  return (['undecided', 'direction only'] as const).find((weak) => checks.includes(weak)) ?? 'held';
 }
 
-/** Whether both 95 % intervals are entirely above, or below, a level. */
+/** Whether the 95 % interval is entirely above, or below, a level; undecided if the level is in it. */
 export const isAbove = (estimate: SeedEstimate | null, level = 0): CheckResult =>
-  check(estimate && sideOf(estimate, level), (side) => side === 1);
+  isOnSide(estimate, level, 1);
 export const isBelow = (estimate: SeedEstimate | null, level = 0): CheckResult =>
-  check(estimate && sideOf(estimate, level), (side) => side === -1);
-export const isAtLeast = (value: number | null | undefined, level: number): CheckResult =>
-  check(value, (measured) => measured >= level);
+  isOnSide(estimate, level, -1);
 
-const check = (value: number | null | undefined, holds: (value: number) => boolean): CheckResult =>
-  value === null || value === undefined ? null : holds(value);
+function isOnSide(estimate: SeedEstimate | null, level: number, side: 1 | -1): CheckResult {
+  const position = estimate && sideOf(estimate, level);
+  if (estimate === null || position === null) return null;
+  // Six seeds that all lie on the level are on neither side.
+  const isOnLevel = areSeedsAlike(estimate) && estimate.seeds >= LEAST_PAIRS;
+  return position === 0 && !isOnLevel ? 'undecided' : position === side;
+}
+
+/** Whether a mean has this sign: true with its whole interval, direction only without. */
+export function hasSign(estimate: SeedEstimate | null, sign: 1 | -1): CheckResult {
+  if (estimate === null) return null;
+  if (Math.sign(estimate.mean) !== sign) return false;
+  return isOnSide(estimate, 0, sign) === true || 'direction only';
+}
+
+export const isAtLeast = (value: number | null | undefined, level: number): CheckResult =>
+  value === null || value === undefined ? null : value >= level;
 
 /** The method itself: both policies learn. */
 export const isMethod = ({ arm, agent, environment }: Experiment): boolean =>

@@ -1,5 +1,4 @@
 import { mean } from '../numerics/arithmetic.ts';
-import { deriveSeed } from '../numerics/random.ts';
 import { rankCorrelation } from '../numerics/tests.ts';
 import { measured } from '../report/run-data.ts';
 import type { CrossPlayCell, CrossPlayRecord } from '../types/comparison-inputs.ts';
@@ -31,9 +30,9 @@ export function summarizeCrossPlay(records: readonly CrossPlayRecord[]): CrossPl
     const epochs = [...new Set(ownRecords[0]!.cells.map(({ agent }) => agent))].sort((a, b) => a - b);
     const matrices = ownRecords.map(({ cells }) => rateMatrix(cells, epochs));
     const columns = (rates: Rates) => epochs.map((_, simulator) => rates.map((row) => row[simulator]!));
-    const estimateTrend = (side: string, lines: (rates: Rates) => Rates) => {
+    const estimateTrend = (lines: (rates: Rates) => Rates) => {
       const bySeed = matrices.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line)))));
-      return estimateOverSeeds(bySeed, deriveSeed(0, 'bootstrap', arm, 'trend', side));
+      return estimateOverSeeds(bySeed);
     };
     const meanRate = (agent: number, simulator: number) =>
       mean(measured(matrices.map((rates) => rates[agent]![simulator]!)));
@@ -43,10 +42,10 @@ export function summarizeCrossPlay(records: readonly CrossPlayRecord[]): CrossPl
       epochs,
       rates: epochs.map((_, agent) => epochs.map((_, simulator) => meanRate(agent, simulator))),
       trends: {
-        simulator: estimateTrend('simulator', (rates) => rates),
-        agent: estimateTrend('agent', columns),
+        simulator: estimateTrend((rates) => rates),
+        agent: estimateTrend(columns),
       },
-      retention: measureRetention(arm, epochs, matrices),
+      retention: measureRetention(epochs, matrices),
     };
   });
 }
@@ -87,7 +86,7 @@ export interface Retention {
  * mastery of earlier curricula"). The best of several measured rates is too high by chance, so forgetting is
  * overestimated.
  */
-function measureRetention(arm: string, epochs: readonly number[], runs: readonly Rates[]): Retention {
+function measureRetention(epochs: readonly number[], runs: readonly Rates[]): Retention {
   const last = epochs.length - 1;
   const columns = runs.map((rates) =>
     epochs.slice(0, last).map((_, simulator) => {
@@ -111,6 +110,6 @@ function measureRetention(arm: string, epochs: readonly number[], runs: readonly
       best: meanOverRuns(simulator, 'best'),
       end: meanOverRuns(simulator, 'end'),
     })),
-    forgetting: estimateOverSeeds(lost, deriveSeed(0, 'bootstrap', arm, 'forgetting')),
+    forgetting: estimateOverSeeds(lost),
   };
 }

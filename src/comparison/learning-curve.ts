@@ -1,10 +1,11 @@
-import { mean, sum } from '../numerics/arithmetic.ts';
+import { sum } from '../numerics/arithmetic.ts';
 import { requireFinite, requireInteger } from '../numerics/preconditions.ts';
+import { studentInterval } from '../numerics/student.ts';
 
 /** Held-out success after so many rollouts of training, all epochs' together. */
 export type CurvePoint = { rollouts: number; score: number };
 
-/** A curve over several seeds at one place; `low` and `high` are null for a single seed. */
+/** A curve over several seeds at one place; no ends for a single seed, and for seeds that are all alike. */
 export type CurveMean = {
   rollouts: number;
   mean: number;
@@ -75,37 +76,6 @@ export function meanCurve(
     const interval = studentInterval(scores);
     return interval === null ? [] : [{ rollouts: at, ...interval, seeds: scores.length }];
   });
-}
-
-/** Mean of some values and its 95 % interval; null without values, and no ends for a single one. */
-export function studentInterval(
-  values: readonly number[],
-): { mean: number; low: number | null; high: number | null } | null {
-  for (const [i, value] of values.entries()) requireFinite(`values[${i}]`, value);
-  const centre = mean(values);
-  if (centre === null) return null;
-  if (values.length === 1) return { mean: centre, low: null, high: null };
-  const variance = sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1);
-  const margin = studentQuantile(values.length - 1) * Math.sqrt(variance / values.length);
-  return { mean: centre, low: centre - margin, high: centre + margin };
-}
-
-/** Student's t of a two-sided 95 % interval, from 1 degree of freedom on. */
-const STUDENT_95 = [
-  12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306, 2.2622, 2.2281, 2.201, 2.1788, 2.1604,
-  2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.093, 2.086,
-];
-const NORMAL_95 = 1.959963984540054;
-
-/**
- * From the table; beyond it the first terms of its expansion in 1 / ν (Abramowitz and Stegun 26.7.5), right
- * to four decimals.
- */
-function studentQuantile(degrees: number): number {
-  const z = NORMAL_95;
-  const first = (z ** 3 + z) / (4 * degrees);
-  const second = (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2);
-  return STUDENT_95[degrees - 1] ?? z + first + second;
 }
 
 function requireCurve(curve: readonly CurvePoint[]): void {

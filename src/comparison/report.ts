@@ -4,7 +4,16 @@ import { joinMarkup, markup, noMarkup } from '../report/markup.ts';
 import type { Markup } from '../report/markup.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { paperRows } from './paper-figures.ts';
+import {
+  fewSeedsText,
+  NO_PRIMARY,
+  PRIMARY_RULE,
+  primaryCells,
+  primaryColumns,
+  primaryVerdictText,
+} from './primary-markdown.ts';
 import { comparisonCharts } from './report-charts.ts';
+import { familyText } from './results-markdown.ts';
 import { runMetricNames, runMetrics } from './run-metrics.ts';
 import { differenceText, estimateText, valueText } from './seed-estimates.ts';
 import type { Against, Summary } from './summary.ts';
@@ -16,8 +25,9 @@ import type { Against, Summary } from './summary.ts';
 export async function writeComparisonReport(summary: Summary, file: string): Promise<void> {
   const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes } = summary;
   const charts = comparisonCharts(summary);
-  const differenceTables = summary.against.map((against) => differencesTable(against, seeds.length));
+  const differenceTables = summary.against.map(differencesTable);
   const sections: Section[] = [
+    { id: 'primary', short: 'Primary', title: 'What was asked?', body: primaryTable(summary) },
     { id: 'claims', short: 'Claims', title: 'What held?', body: claimsTable(summary) },
     {
       id: 'learning',
@@ -76,11 +86,21 @@ function bold(text: string): Markup {
   return inside === undefined ? markup`${text}` : markup`${before ?? ''}<b>${inside}</b>${after ?? ''}`;
 }
 
-function differencesTable({ reference, rows }: Against, seeds: number): Markup {
+function primaryTable({ primary, seeds }: Summary): Markup {
+  if (primary.length === 0) return markup`<p class="lead">${NO_PRIMARY.replaceAll('`', '')}</p>`;
+  const lead = markup`<p class="lead">${PRIMARY_RULE}${fewSeedsText(seeds.length)}</p>`;
+  const rows = primary.map((result) => [
+    ...primaryCells(result),
+    markup`<b>${primaryVerdictText(result)}</b>`,
+  ]);
+  return joinMarkup([lead, table(primaryColumns, rows)]);
+}
+
+function differencesTable({ reference, rows, tests }: Against): Markup {
   if (rows.length === 0) return noMarkup;
   const lead = joinMarkup([
-    markup`<p class="lead">Arm minus ${reference}, seed by seed, with bootstrap 95 % intervals `,
-    markup`over ${seeds} seeds. Bold where Student’s leave 0 out too.</p>`,
+    markup`<p class="lead">Arm minus ${reference}, seed by seed, with Student’s 95 % intervals. `,
+    markup`${familyText(tests)}</p>`,
   ]);
   const differences = table(
     ['figure', ...rows.map(({ arm }) => arm)],

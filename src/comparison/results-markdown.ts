@@ -1,25 +1,23 @@
+import { comparedMeasures } from '../config/primary-comparisons.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import { table } from './markdown-table.ts';
 import { measuresParts } from './measures-markdown.ts';
 import { paperRows } from './paper-figures.ts';
+import { primaryParts } from './primary-markdown.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
 import { differenceText, estimateText, rangeText, valueText } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
+import { isPrimary } from './secondary-tests.ts';
+import type { ComparedArms } from './secondary-tests.ts';
 import type { Against, Summary } from './summary.ts';
 
 const budgetMetrics = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies RunMetricName[];
-const mainMetrics = [
-  'area',
-  'rolloutsToThreshold',
-  'finalHeldOut',
-  'residence',
-  'informative',
-] as const satisfies RunMetricName[];
+const mainMetrics = comparedMeasures satisfies readonly RunMetricName[];
 
 /** The comparison's tables, as docs/results.md holds them. Equal summaries give equal text. */
 export function resultsMarkdown(summary: Summary): string {
-  const { name, arms, against, seeds, epochs, rolloutsPerEpoch, rollouts, notes, claims } = summary;
+  const { name, primary, arms, against, seeds, epochs, rolloutsPerEpoch, rollouts, notes, claims } = summary;
   return [
     `# Results: ${name}`,
     `Made by \`genenv compare\`, from the runs' ledgers and what was measured on their policies. ` +
@@ -27,17 +25,18 @@ export function resultsMarkdown(summary: Summary): string {
       'the agent each. Every arm is given the same rollouts, updates of the agent, warm policies (by ' +
       'seed) and held-out tasks. What is no task is not attempted, and an epoch without signal updates ' +
       'nothing, so arms make different use of that: curves go by the rollouts that were made, and are ' +
-      `compared up to ${rollouts}, which every run made. Brackets are 95 % intervals of the mean over ` +
-      'seeds, by bootstrap; over few seeds those are too narrow, so bold and verdicts ask Student’s ' +
-      'interval too.',
+      `compared up to ${rollouts}, which every run made. Brackets are Student’s 95 % intervals of the mean ` +
+      'over seeds; seeds that are all alike have none, since they show no spread.',
     ...notes.map((note) => `> ${note}`),
+    ...primaryParts(primary, seeds.length),
     ...(claims.length === 0
       ? []
       : [
           '## Claims',
-          'Of the method. A claim is held or not held by its rule (docs/comparison.md); not measured is ' +
-            'what this comparison cannot tell: it lacks an arm, a probe, seeds, or what would put it to the ' +
-            'test.',
+          'Of the method, by the rules of docs/comparison.md. Undecided is what the interval leaves open, ' +
+            'direction only what has the sign and no more; not measured is what this comparison cannot ' +
+            'tell: it lacks an arm, a probe, seeds, or what would put it to the test. These verdicts are not ' +
+            'corrected for their number.',
         ]),
     ...claims.flatMap(({ arm, rows }) => [
       `### Judged by the arm ${arm}`,
@@ -51,6 +50,8 @@ export function resultsMarkdown(summary: Summary): string {
       ['arm', ...mainTitles(summary)],
       arms.map((arm) => [arm.arm, ...mainMetrics.map((metric) => metricCell(arm, metric, seeds.length))]),
     ),
+    'Rollouts to the threshold count a seed that does not come to it as the rollouts that are compared, so the ' +
+      'mean is then at least so much.',
     'What they made of what they were given, fewest to most over the seeds:',
     table(
       ['arm', ...budgetMetrics.map((metric) => runMetrics[metric].title)],
@@ -59,7 +60,7 @@ export function resultsMarkdown(summary: Summary): string {
     ...against.flatMap((comparison) => againstParts(comparison, summary)),
     ...controlParts(summary),
     '## Learning curves',
-    'Held-out success after so many rollouts, linear between evaluations; brackets here are Student’s 95 % intervals.',
+    'Held-out success after so many rollouts, linear between evaluations.',
     curveTable(arms),
     '## Curriculum',
     'Of the tasks as the simulator wrote them: first to last five epochs, and first to last third of the run.',
@@ -111,29 +112,39 @@ function warningsText({ warnings, runs }: ArmSummary): string {
     .join('; ');
 }
 
-function againstParts({ reference, rows }: Against, summary: Summary): string[] {
+function againstParts({ reference, rows, tests }: Against, summary: Summary): string[] {
   if (rows.length === 0) return [];
   return [
     `## Against ${reference}`,
-    `Differences under the same seed, arm minus ${reference}. Bold where both intervals leave 0 out. ` +
-      'Of rollouts to the threshold fewer are better; only seeds under which both arms reached it ' +
-      'count.',
+    `Differences under the same seed, arm minus ${reference}. ${familyText(tests)} Of rollouts to the threshold ` +
+      'fewer are better.',
     table(
       ['arm', ...mainTitles(summary)],
-      rows.map(({ arm, differences }) => [arm, ...differenceCells(differences, summary)]),
+      rows.map((row) => [row.arm, ...differenceCells(row, summary)]),
     ),
   ];
 }
+
+/** How the tests of a table are corrected. */
+export const familyText = (tests: number): string =>
+  `p is Student’s, after Holm’s correction for the ${tests} tests of this table; bold where it is below 0.05. ` +
+  'Primary comparisons stand above; where a seed did not come to the threshold, nothing is tested.';
 
 const mainTitles = ({ threshold }: Summary): string[] =>
   mainMetrics.map((metric) =>
     metric === 'rolloutsToThreshold' ? `rollouts to held-out ${threshold}` : runMetrics[metric].title,
   );
 
-function metricCell({ figures }: ArmSummary, metric: RunMetricName, seeds: number): string {
+function metricCell({ figures, runs }: ArmSummary, metric: RunMetricName, seeds: number): string {
   const estimate = figures[metric];
-  if (metric === 'rolloutsToThreshold' && estimate === null) return 'never';
-  return estimateText(estimate, runMetrics[metric].unit) + seedCountText(estimate, seeds);
+  const { unit } = runMetrics[metric];
+  if (metric !== 'rolloutsToThreshold' || estimate === null)
+    return estimateText(estimate, unit) + seedCountText(estimate, seeds);
+  const reached = runs.filter((run) => run.reached).length;
+  if (reached === 0) return 'never';
+  return reached === runs.length
+    ? estimateText(estimate, unit)
+    : `≥ ${estimateText(estimate, unit)}, reached by ${reached} of ${runs.length} seeds`;
 }
 
 function rangeCell({ runs }: ArmSummary, metric: RunMetricName): string {
@@ -141,13 +152,12 @@ function rangeCell({ runs }: ArmSummary, metric: RunMetricName): string {
   return rangeText(values, runMetrics[metric].unit);
 }
 
-const differenceCells = (
-  differences: Record<RunMetricName, SeedEstimate | null>,
-  { seeds }: Summary,
-): string[] =>
+const differenceCells = (row: ComparedArms, { seeds, primary }: Summary): string[] =>
   mainMetrics.map((metric) => {
-    const difference = differences[metric];
-    return differenceText(difference, runMetrics[metric].unit) + seedCountText(difference, seeds.length);
+    const difference = row.differences[metric];
+    const text =
+      differenceText(difference, runMetrics[metric].unit) + seedCountText(difference, seeds.length);
+    return isPrimary(primary, row, metric) ? `${text} (primary)` : text;
   });
 
 /** How many of the seeds an estimate is over, if not over all. */
@@ -160,19 +170,15 @@ function changeCell({ figures }: ArmSummary, from: RunMetricName, to: RunMetricN
 }
 
 function controlParts(summary: Summary): string[] {
-  const { againstControls } = summary;
-  if (againstControls.length === 0) return [];
+  const { rows, tests } = summary.againstControls;
+  if (rows.length === 0) return [];
   return [
     '## Against a frozen simulator with the same agent',
     'What training the simulator is worth where the agent is trained in the same way: arm minus ' +
-      'control, under the same seed.',
+      `control, under the same seed. ${familyText(tests)}`,
     table(
       ['arm', 'control', ...mainTitles(summary)],
-      againstControls.map(({ arm, control, differences }) => [
-        arm,
-        control,
-        ...differenceCells(differences, summary),
-      ]),
+      rows.map((row) => [row.arm, row.reference, ...differenceCells(row, summary)]),
     ),
   ];
 }

@@ -18,7 +18,11 @@ export const runMetrics = {
     better: 'higher',
     unit: 'share',
   },
-  rolloutsToThreshold: { title: 'rollouts to the threshold', better: 'lower', unit: 'count' },
+  rolloutsToThreshold: {
+    title: 'rollouts to the threshold (at most those compared)',
+    better: 'lower',
+    unit: 'count',
+  },
   finalHeldOut: { title: 'held-out success at the end, at equal rollouts', better: 'higher', unit: 'share' },
   residence: { title: 'in the band, second half (5-epoch means)', better: 'higher', unit: 'share' },
   informative: { title: 'informative groups (0 < k < n)', better: 'higher', unit: 'share' },
@@ -33,6 +37,11 @@ export const runMetrics = {
   },
   lengthRise: {
     title: 'tokens of correct answers, from entering the band to the last 5 epochs',
+    better: null,
+    unit: 'change',
+  },
+  lengthGain: {
+    title: 'tokens of correct answers, from the first to the last 5 epochs',
     better: null,
     unit: 'change',
   },
@@ -71,16 +80,19 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     rows.slice(-Math.ceil(rows.length / 3)),
   ] as const;
   const n = run.experiment.agent.rolloutsPerTask;
+  const lengths = values('completions/correct_mean_length');
+  const [lengthStart, lengthEnd] = [mean(lengths.slice(0, WINDOW)), mean(lengths.slice(-WINDOW))];
   return {
     area: areaUnderCurve(curve, rollouts),
-    rolloutsToThreshold: rolloutsToThreshold(curve, threshold),
+    rolloutsToThreshold: censoredRolloutsToThreshold(curve, { threshold, rollouts }),
     finalHeldOut: scoreAt(curve, rollouts),
     residence: findings(run.rows).success?.residence ?? null,
     informative: mean(values('env/effective_group_ratio')),
     difficultyStart: mean(values('env/difficulty').slice(0, WINDOW)),
     difficultyEnd: mean(values('env/difficulty').slice(-WINDOW)),
-    lengthStart: mean(values('completions/correct_mean_length').slice(0, WINDOW)),
-    lengthEnd: mean(values('completions/correct_mean_length').slice(-WINDOW)),
+    lengthStart,
+    lengthEnd,
+    lengthGain: lengthStart === null || lengthEnd === null ? null : lengthEnd - lengthStart,
     difficultyRise: riseInBand(rows, 'env/difficulty'),
     lengthRise: riseInBand(rows, 'completions/correct_mean_length'),
     unsolvedStart: shareSolved(thirds[0], 0, n),
@@ -91,6 +103,25 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     agentSteps: total('steps'),
     environmentSteps: total('env/steps'),
   };
+}
+
+/**
+ * Rollouts to the threshold, and for a run that does not come to it within those that are compared, these: seeds
+ * that are late count as late, and are not left out. Its mean over seeds is the restricted mean up to there, a
+ * lower bound of the mean. Null without a curve.
+ */
+function censoredRolloutsToThreshold(
+  curve: readonly CurvePoint[],
+  { threshold, rollouts }: EqualTerms,
+): number | null {
+  if (curve.length === 0) return null;
+  return Math.min(rollouts, rolloutsToThreshold(curve, threshold) ?? rollouts);
+}
+
+/** Whether a run came to the threshold within the rollouts that are compared. */
+export function hasReachedThreshold(run: RunRecord, { threshold, rollouts }: EqualTerms): boolean {
+  const reached = rolloutsToThreshold(heldOutCurve(run), threshold);
+  return reached !== null && reached <= rollouts;
 }
 
 /**

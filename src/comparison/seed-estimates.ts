@@ -1,70 +1,78 @@
-import { bootstrapInterval, pairedBootstrapInterval } from '../numerics/intervals.ts';
-import type { IntervalEstimate } from '../numerics/intervals.ts';
+import { ROUNDING } from '../numerics/preconditions.ts';
+import { LEAST_PAIRS, signFlipTest } from '../numerics/sign-flip.ts';
+import { studentInterval, studentTest } from '../numerics/student.ts';
+import type { StudentInterval } from '../numerics/student.ts';
 import { formatNumber } from '../report/document.ts';
 import { measured } from '../report/run-data.ts';
-import { studentInterval } from './learning-curve.ts';
 import type { RunMetricName, runMetrics } from './run-metrics.ts';
 
 /**
- * A mean over seeds with two 95 % intervals: by bootstrap, which is too narrow for few seeds, and Student's.
- * Verdicts need both. All ends are null for a single seed.
+ * A mean over seeds with Student's 95 % interval. It has no ends for a single seed, and none if all seeds are
+ * alike, which shows no spread to judge by.
  */
-export type SeedEstimate = Omit<IntervalEstimate, 'low' | 'high'> &
-  Record<'low' | 'high' | 'studentLow' | 'studentHigh', number | null> & { seeds: number };
+export interface SeedEstimate extends StudentInterval {
+  seeds: number;
+}
+
+/** One arm minus another, seed by seed. */
+export interface SeedDifference extends SeedEstimate {
+  /**
+   * Two-sided p of "no difference": Student's, or the sign-flip test's if all seeds are alike. Null for a
+   * single seed, and where some seeds are censored.
+   */
+  p: number | null;
+  /** p after Holm's correction for all tests of its table; null if it is not tested there. */
+  adjusted: number | null;
+}
+
+/** Below it a p, after its correction, counts. */
+export const LEVEL = 0.05;
+
+/** Whether there are several seeds, and no difference between them. */
+export const areSeedsAlike = ({ low, seeds }: Pick<SeedEstimate, 'low' | 'seeds'>): boolean =>
+  low === null && seeds > 1;
 
 /**
- * Whether both intervals are entirely above a level (1), below it (-1), or neither (0); null without them.
+ * Whether the interval is entirely above a level (1), below it (-1), or neither (0); null for a single seed.
+ * Seeds that are all alike are judged as the sign-flip test would: six of them say on which side they are.
  */
-export function sideOf(
-  { low, high, studentLow, studentHigh }: Pick<SeedEstimate, 'low' | 'high' | 'studentLow' | 'studentHigh'>,
-  level = 0,
-): -1 | 0 | 1 | null {
-  if (low === null || high === null || studentLow === null || studentHigh === null) return null;
-  if (Math.min(low, studentLow) > level) return 1;
-  return Math.max(high, studentHigh) < level ? -1 : 0;
+export function sideOf(estimate: SeedEstimate, level = 0): -1 | 0 | 1 | null {
+  const { mean, low, high, seeds } = estimate;
+  if (seeds === 1) return null;
+  if (low === null || high === null) {
+    if (seeds < LEAST_PAIRS || Math.abs(mean - level) <= ROUNDING) return 0;
+    return mean > level ? 1 : -1;
+  }
+  if (low > level) return 1;
+  return high < level ? -1 : 0;
 }
 
-/** Mean and intervals of the measured values; null if there are none. */
-export function estimateOverSeeds(values: readonly (number | null)[], seed: number): SeedEstimate | null {
+/** Mean and interval of the measured values; null if there are none. */
+export function estimateOverSeeds(values: readonly (number | null)[]): SeedEstimate | null {
   const present = measured(values);
-  return withSeeds(bootstrapInterval(present, { seed }), present);
+  const interval = studentInterval(present);
+  return interval && { ...interval, seeds: present.length };
 }
 
-/** One arm minus a reference, seed by seed, over the seeds that have both. */
-export function estimateDifferenceOverSeeds(
+/** One arm minus a reference, seed by seed; null for a seed that lacks one of them. */
+export const differencesBySeed = (
   arm: readonly (number | null)[],
   reference: readonly (number | null)[],
-  seed: number,
-): SeedEstimate | null {
-  const pairs = arm.flatMap((left, index) => {
+): (number | null)[] =>
+  arm.map((left, index) => {
     const right = reference[index] ?? null;
-    return left === null || right === null ? [] : [{ left, right }];
+    return left === null || right === null ? null : left - right;
   });
-  const interval = pairedBootstrapInterval(
-    pairs.map(({ left }) => left),
-    pairs.map(({ right }) => right),
-    { seed },
-  );
-  return withSeeds(
-    interval,
-    pairs.map(({ left, right }) => left - right),
-  );
-}
 
-// One value has no spread: an interval of no width would say that it is certain.
-function withSeeds(estimate: IntervalEstimate | null, values: readonly number[]): SeedEstimate | null {
+/** Mean, interval and p of the measured differences; null if there are none. */
+export function estimateDifferenceOverSeeds(differences: readonly (number | null)[]): SeedDifference | null {
+  const present = measured(differences);
+  const estimate = estimateOverSeeds(present);
   if (estimate === null) return null;
-  const student = studentInterval(values);
-  return {
-    ...estimate,
-    ...(values.length === 1 ? { low: null, high: null } : {}),
-    studentLow: student?.low ?? null,
-    studentHigh: student?.high ?? null,
-    seeds: values.length,
-  };
+  const p = areSeedsAlike(estimate) ? signFlipTest(present) : studentTest(present);
+  return { ...estimate, p, adjusted: null };
 }
 
-type Ends = Pick<SeedEstimate, 'mean' | 'low' | 'high'>;
 type Unit = (typeof runMetrics)[RunMetricName]['unit'];
 
 /** A value of a metric as tables show it; a dash if nothing was measured. */
@@ -84,18 +92,28 @@ export function rangeText(values: readonly (number | null)[], unit: Unit): strin
   return low === high ? low : `${low} to ${high}`;
 }
 
-/** `0.412 [0.380, 0.447]`, without an interval for a single seed. */
-export function estimateText(estimate: Ends | null, unit: Unit = 'share'): string {
+/** `0.412 [0.380, 0.447]`, without an interval for a single seed, and for seeds that are all alike. */
+export function estimateText(estimate: SeedEstimate | null, unit: Unit = 'share'): string {
   if (estimate === null) return '–';
   const { mean, low, high } = estimate;
+  if (areSeedsAlike(estimate)) return `${valueText(mean, unit)} (all seeds alike)`;
   return low === null || high === null
     ? valueText(mean, unit)
-    : `${valueText(mean, unit)} [${valueText(low, unit)}, ${valueText(high, unit)}]`;
+    : `${valueText(mean, unit)} ${intervalText({ low, high }, unit)}`;
 }
 
-/** A difference: bold if both of its intervals exclude zero. */
-export function differenceText(difference: SeedEstimate | null, unit: Unit = 'share'): string {
+export const intervalText = ({ low, high }: { low: number; high: number }, unit: Unit): string =>
+  `[${valueText(low, unit)}, ${valueText(high, unit)}]`;
+
+/** A difference with its corrected p, if it is tested: bold if that is below 0.05. */
+export function differenceText(difference: SeedDifference | null, unit: Unit = 'share'): string {
   if (difference === null) return '–';
-  const text = `${difference.mean > 0 ? '+' : ''}${estimateText(difference, unit)}`;
-  return Math.abs(sideOf(difference) ?? 0) === 1 ? `**${text}**` : text;
+  const { mean, adjusted } = difference;
+  const text = `${mean > 0 && unit !== 'change' ? '+' : ''}${estimateText(difference, unit)}`;
+  if (adjusted === null) return text;
+  const withP = `${text}, ${pText(adjusted)}`;
+  return adjusted < LEVEL ? `**${withP}**` : withP;
 }
+
+/** `p = 0.031`, `p < 0.001`. */
+export const pText = (p: number): string => (p < 0.001 ? 'p < 0.001' : `p = ${p.toFixed(3)}`);

@@ -1,11 +1,12 @@
 import { agentRollouts } from '../config/comparison.ts';
 import type { Comparison } from '../config/comparison.ts';
 import { range } from '../numerics/arithmetic.ts';
+import { LEAST_PAIRS } from '../numerics/sign-flip.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { CrossPlayRecord } from '../types/comparison-inputs.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { estimateDifference, mapMetrics, summarizeArm } from './arm-summary.ts';
-import type { ArmSummary } from './arm-summary.ts';
+import type { ArmSummary, Differences } from './arm-summary.ts';
 import {
   controlOf,
   describeAgentTrainingDifferences,
@@ -16,14 +17,25 @@ import { judgeClaims } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { summarizeCrossPlay } from './cross-play.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
+import { judgePrimary } from './primary.ts';
+import type { PrimaryResult } from './primary.ts';
 import { summarizeProbes } from './probes.ts';
 import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
-import type { RunMetricName, RunRecord } from './run-metrics.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
+import type { RunRecord } from './run-metrics.ts';
+import { correctTable } from './secondary-tests.ts';
+import type { ComparedArms } from './secondary-tests.ts';
+
+/**
+ * Version of the rules that figures and verdicts are made by. A published summary of another version is of that
+ * version's rules.
+ */
+export const RULES = 2;
 
 /** The result of a comparison: a function of its file, its runs' ledgers, its cross-play and its probes. */
 export interface Summary {
+  /** Version of the rules that figures and verdicts are made by. */
+  rules: typeof RULES;
   name: string;
   /** Hash of the comparison as read from its file, with the order of its arms, without its concurrency. */
   comparison: string;
@@ -34,6 +46,8 @@ export interface Summary {
   rolloutsPerEpoch: number;
   /** Rollouts that every run made: curves are compared up to them. */
   rollouts: number;
+  /** The comparisons that the file named beforehand. */
+  primary: PrimaryResult[];
   arms: ArmSummary[];
   /**
    * Every other arm against the baseline, then against the first arm of each preset in which both policies
@@ -41,7 +55,7 @@ export interface Summary {
    */
   against: Against[];
   /** Arms in which both policies learn against a frozen simulator whose agent is trained in the same way. */
-  againstControls: { arm: string; control: string; differences: Differences }[];
+  againstControls: DifferenceTable;
   crossPlay: CrossPlaySummary[];
   probes: ProbeSummary[];
   /** The claims of the method and whether they held here, for each preset. */
@@ -50,13 +64,17 @@ export interface Summary {
   notes: string[];
 }
 
-/** Arms minus one of them under the same seeds; null where no seed has both. */
-export interface Against {
-  reference: string;
-  rows: { arm: string; differences: Differences }[];
+/** Differences under the same seeds, whose tests are corrected for their number. */
+export interface DifferenceTable {
+  rows: ComparedArms[];
+  /** How many tests the correction is for. */
+  tests: number;
 }
 
-type Differences = Record<RunMetricName, SeedEstimate | null>;
+/** Arms minus one of them. */
+export interface Against extends DifferenceTable {
+  reference: string;
+}
 
 /** @see Summary.comparison */
 export const comparisonHash = (comparison: Comparison): string =>
@@ -82,11 +100,13 @@ export function summarize(
     ),
     control: controlOf(experiments, arm),
   }));
+  const primary = comparison.primary ?? [];
   const measures = {
     crossPlay: summarizeCrossPlay(crossPlay),
     probes: summarizeProbes(probed, (arm) => experiments[arm]!.difficulty.alpha),
   };
   return {
+    rules: RULES,
     name,
     comparison: comparisonHash(comparison),
     baseline,
@@ -95,15 +115,13 @@ export function summarize(
     epochs: experiments[baseline]!.epochs,
     rolloutsPerEpoch: agentRollouts(experiments[baseline]!),
     rollouts,
+    primary: primary.map((settings) => judgePrimary(settings, arms)),
     arms,
-    against: [...new Set([baseline, ...firstArmOfEachPreset(experiments)])].map((reference) =>
-      compareWith(arms, reference),
-    ),
-    againstControls: arms.flatMap((arm) => {
-      const control = arms.find((candidate) => candidate.arm === arm.control);
-      if (control === undefined || !isMethod(experiments[arm.arm]!)) return [];
-      return [{ arm: arm.arm, control: control.arm, differences: estimateDifferences(arm, control) }];
-    }),
+    against: [...new Set([baseline, ...firstArmOfEachPreset(experiments)])].map((reference) => ({
+      reference,
+      ...correctTable(compareWith(arms, reference), primary),
+    })),
+    againstControls: correctTable(compareWithControls(arms, experiments), primary),
     ...measures,
     claims: judgeClaims({ arms, experiments, ...measures }),
     notes: [...cautionNotes(runs, seeds), ...describeAgentTrainingDifferences(experiments, baseline)],
@@ -115,15 +133,22 @@ const evenPlaces = (count: number, rollouts: number): number[] => [
   ...new Set(range(count).map((index) => Math.round((index * rollouts) / Math.max(1, count - 1)))),
 ];
 
-function compareWith(arms: readonly ArmSummary[], reference: string): Against {
+function compareWith(arms: readonly ArmSummary[], reference: string): ComparedArms[] {
   const base = arms.find(({ arm }) => arm === reference)!;
-  return {
-    reference,
-    rows: arms
-      .filter((arm) => arm !== base)
-      .map((arm) => ({ arm: arm.arm, differences: estimateDifferences(arm, base) })),
-  };
+  return arms.filter((arm) => arm !== base).map((arm) => compareArms(arm, base));
 }
+
+const compareWithControls = (arms: readonly ArmSummary[], experiments: Comparison['arms']): ComparedArms[] =>
+  arms.flatMap((arm) => {
+    const control = arms.find((candidate) => candidate.arm === arm.control);
+    return control === undefined || !isMethod(experiments[arm.arm]!) ? [] : [compareArms(arm, control)];
+  });
+
+const compareArms = (arm: ArmSummary, reference: ArmSummary): ComparedArms => ({
+  arm: arm.arm,
+  reference: reference.arm,
+  differences: estimateDifferences(arm, reference),
+});
 
 const estimateDifferences = (arm: ArmSummary, reference: ArmSummary): Differences =>
   mapMetrics((metric) => estimateDifference(arm, reference, metric));
@@ -142,8 +167,12 @@ function requireSameStart(runs: readonly RunRecord[]): void {
 }
 
 function* cautionNotes(runs: readonly RunRecord[], seeds: readonly number[]): Generator<string> {
-  if (seeds.length < 5)
-    yield `There are ${seeds.length} seeds: intervals over so few are too narrow, and say little.`;
+  if (seeds.length < LEAST_PAIRS)
+    yield (
+      `There ${seeds.length === 1 ? 'is 1 seed' : `are ${seeds.length} seeds`}: an exact test over them cannot have ` +
+      `p below ${2 / 2 ** seeds.length}, and Student’s intervals assume that differences are spread normally. ` +
+      `${LEAST_PAIRS} seeds are the fewest that can say more.`
+    );
   for (const { id, changed } of runs)
     if (changed.length > 0)
       yield (

@@ -8,6 +8,8 @@ import { comparisonSizeProblem } from './comparison-size.ts';
 import { replayCount } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 import { merge, parseExperiment } from './parse-experiment.ts';
+import { primaryProblems, primarySchema } from './primary-comparisons.ts';
+import type { PrimarySettings } from './primary-comparisons.ts';
 import { changedFields } from './retune.ts';
 
 /** Which policies of a comparison's runs to measure, and on how many tasks. */
@@ -29,6 +31,8 @@ export interface Comparison {
   /** Experiments by arm, but for id and seed. */
   arms: Record<string, Experiment>;
   baseline: string;
+  /** The comparisons that the question is answered by; absent if none is named. */
+  primary?: PrimarySettings[];
   concurrency: number;
   threshold: number;
   crossPlay: CrossPlaySettings | null;
@@ -142,6 +146,7 @@ export const comparisonSchema = z
           'takes a policy’s training away.',
       ),
     baseline: uncheckedName.describe('Arm that the others are compared with, seed by seed.'),
+    primary: primarySchema,
     concurrency: z.int().min(1).max(16).default(2).describe('Runs under way at a time.'),
     threshold: z
       .number()
@@ -169,6 +174,7 @@ export function parseComparison(raw: unknown): Comparison {
     experiment,
     arms: overrides,
     baseline,
+    primary,
     concurrency,
     threshold,
     crossPlay,
@@ -176,7 +182,11 @@ export function parseComparison(raw: unknown): Comparison {
   } = parseFile('comparison', comparisonSchema, raw, 'experiments/compare-laptop.json');
   const tooLarge = comparisonSizeProblem(seeds, experiment, overrides);
   if (tooLarge !== undefined) throw invalid([tooLarge]);
-  const problems = [...nameProblems({ seeds, arms: Object.keys(overrides), baseline, crossPlay, probes })];
+  const names = Object.keys(overrides);
+  const problems = [
+    ...nameProblems({ seeds, arms: names, baseline, crossPlay, probes }),
+    ...primaryProblems(primary ?? [], names),
+  ];
   if (problems.length > 0) throw invalid(firstProblems(problems));
   const arms = Object.fromEntries(
     Object.entries(overrides).map(([arm, changes]) => [arm, armOf(name, arm, experiment, changes)]),
@@ -189,6 +199,7 @@ export function parseComparison(raw: unknown): Comparison {
     ...(worlds && { worlds }),
     arms,
     baseline,
+    ...(primary && { primary }),
     concurrency,
     threshold,
     crossPlay,

@@ -13,7 +13,7 @@ import { runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
 
 const random = { arm: { type: 'random' }, environment: { training: null } };
-const compared = (arms: Record<string, unknown>, seeds = [1, 2, 3]): Comparison =>
+const compared = (arms: Record<string, unknown>, seeds = [1, 2, 3, 4, 5, 6]): Comparison =>
   parseComparison(
     tinyComparison({
       crossPlay: null,
@@ -47,6 +47,11 @@ const lags: Course = {
   success: (epoch) => epoch / 20,
   metrics: () => ({ 'env/difficulty': 3, 'completions/correct_mean_length': 5, ...histogram(12, 1) }),
 };
+/** Whose answers lengthen as those of `learns` do. */
+const lengthens: Course = {
+  ...lags,
+  metrics: (epoch) => ({ ...lags.metrics!(epoch), 'completions/correct_mean_length': 2 * epoch }),
+};
 const judged = ({ claims }: Summary, words: string, by = 'tuned') =>
   claims.find(({ arm }) => arm === by)!.rows.find(({ claim }) => claim.includes(words)) ??
   expect.fail(`no claim with "${words}"`);
@@ -75,13 +80,14 @@ describe('what the runs show', () => {
   test('is judged by the first arm in which both policies learn, and says the figures', () => {
     expect(held.claims.map(({ arm }) => arm)).toEqual(['tuned']);
     expect(judged(held, 'success settles').ours).toBe(
-      'in the band 1.000 [1.000, 1.000]; frozen simulator (random) 0.500 [0.500, 0.500]',
+      'in the band 1.000 (all seeds alike); frozen simulator (random) 0.500 (all seeds alike)',
     );
-    expect(judged(held, 'a curriculum emerges').ours).toContain(
-      'difficulty +7 [+7, +7], tokens of correct answers +14 [+14, +14]',
+    expect(judged(held, 'a curriculum emerges').ours).toBe(
+      'since entering the band: difficulty +7 (all seeds alike), tokens of correct answers +14 (all seeds alike); ' +
+        'tokens over the run (tuned) +14 (all seeds alike); tokens over the run (random) 0 (all seeds alike)',
     );
-    expect(judged(held, 'fewer tasks').ours).toContain(
-      'never solved −0.455 [−0.455, −0.455], always solved +0.223 [0.223, 0.223]',
+    expect(judged(held, 'fewer tasks').ours).toBe(
+      'never solved −0.455 (all seeds alike), always solved +0.223 (all seeds alike)',
     );
   });
 
@@ -97,14 +103,31 @@ describe('what the runs show', () => {
       { metrics: (epoch) => ({ 'env/difficulty': 3, 'completions/correct_mean_length': epoch }) },
     ],
     ['learns faster than Random', lags],
-    // Better under two seeds, worse under the third: the interval has 0 in it.
-    [
-      'learns faster than Static',
-      { heldOut: (seed) => (seed === 3 ? [0.1, 0.1, 0.1, 0.1] : [0.1, 0.2, 0.3, 0.6]) },
-    ],
     ['fewer tasks that always fail', { metrics: () => histogram(1, 0) }],
   ])('%s: not held where it is not', (words, change) => {
     expect(judged(summary(all({ ...learns, ...change })), words).verdict).toBe('not held');
+  });
+
+  test('longer answers are no curriculum if those of a frozen simulator lengthen as much', () => {
+    const summed = summary({ ...all(learns), random: lengthens });
+    expect(judged(summed, 'a curriculum emerges').verdict).toBe('not held');
+  });
+
+  test('what the interval leaves open is undecided', () => {
+    // Better under five seeds, worse under the third: the interval has 0 in it.
+    const uneven: Course = {
+      ...learns,
+      heldOut: (seed) => (seed === 3 ? [0.1, 0.1, 0.1, 0.1] : [0.1, 0.2, 0.3, 0.6]),
+    };
+    expect(judged(summary(all(uneven)), 'learns faster than Static').verdict).toBe('undecided');
+    // Five seeds that are all alike could be so by chance.
+    const five = summary(all(learns), { seeds: [1, 2, 3, 4, 5] });
+    expect(judged(five, 'success settles').verdict).toBe('undecided');
+  });
+
+  test('a sign without an interval is a direction only', () => {
+    const five = summary(all(learns), { seeds: [1, 2, 3, 4, 5] });
+    expect(judged(five, 'fewer tasks that always fail').verdict).toBe('direction only');
   });
 
   test('beside the band stands the frozen agent, whose simulator may be calibrated and teach nothing', () => {
@@ -115,7 +138,7 @@ describe('what the runs show', () => {
       [],
     );
     expect(judged(summed, 'success settles').ours).toMatch(
-      /; frozen agent \(frozen-agent\), which learns nothing, 1\.000 \[1\.000, 1\.000\]$/,
+      /; frozen agent \(frozen-agent\), which learns nothing, 1\.000 \(all seeds alike\)$/,
     );
   });
 
@@ -171,9 +194,9 @@ describe('presets', () => {
 
   test('are measured against controls alone whose agent has the same settings', () => {
     expect(
-      summed.againstControls.map(({ arm, control, differences }) => [
+      summed.againstControls.rows.map(({ arm, reference, differences }) => [
         arm,
-        control,
+        reference,
         differences.area!.mean > 0,
       ]),
     ).toEqual([
@@ -181,7 +204,7 @@ describe('presets', () => {
       ['again', 'random', true],
       ['paper', 'frozen', false],
     ]);
-    expect(resultsMarkdown(summed)).toMatch(/^\| paper \| frozen \| 0\.000 \[/m);
+    expect(resultsMarkdown(summed)).toMatch(/^\| paper \| frozen \| 0\.000 \(all seeds alike\)/m);
     const fixed = compared({ paper, static: { ...random, arm: { type: 'static' } } });
     const fasterThanStatic = judged(
       summarize(fixed, runs(fixed, { paper: learns, static: lags }), []),
@@ -221,7 +244,7 @@ describe('what policies of finished runs show', () => {
       })),
     );
   const played = (rate: (simulator: number, agent: number) => number, arm = 'tuned') =>
-    [1, 2, 3].map((seed) => ({
+    [1, 2, 3, 4, 5, 6].map((seed) => ({
       arm,
       seed,
       cells: cells((simulator, agent) => rate(simulator, agent) + seed / 1000),
@@ -261,8 +284,8 @@ describe('what policies of finished runs show', () => {
         ...[then, best, end].map((rate) => Number(rate!.toFixed(3))),
       ]),
     ).toEqual([
-      [0, 0.402, 0.802, 0.602],
-      [6, 0.502, 0.502, 0.552],
+      [0, 0.403, 0.803, 0.603],
+      [6, 0.503, 0.503, 0.553],
     ]);
     expect(judged(summed(keeps), 'with replay')).toMatchObject({
       verdict: 'held',

@@ -4,14 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import { generatedPart, summaryFileFor } from '../../src/cli/lib/comparison-results.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
-import { comparisonHash } from '../../src/comparison/summary.ts';
+import { comparisonHash, RULES } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
+import { mean } from '../../src/numerics/arithmetic.ts';
 import { experimentFile } from '../../test-support/experiments.ts';
 
 /**
  * What docs/ publishes is what the command made of its file: no figure was written by hand, and no file was
- * changed since.
+ * changed since. A document of earlier rules says so, and has the figures of its runs.
  */
 
 const documents = readdirSync(join(repository, 'docs'))
@@ -19,6 +20,9 @@ const documents = readdirSync(join(repository, 'docs'))
   .map((name) => `docs/${name}`);
 const summaryOf = (document: string): Summary =>
   JSON.parse(readFileSync(join(repository, summaryFileFor(document)), 'utf8')) as Summary;
+/** Summaries of the first version do not name it. */
+const rulesOf = (summary: { rules?: number }): number => summary.rules ?? 1;
+const textOf = (document: string): string => generatedPart(readFileSync(join(repository, document), 'utf8'));
 
 test('there are some', () => {
   expect(documents.map((file) => summaryOf(file).name)).toEqual(
@@ -28,12 +32,29 @@ test('there are some', () => {
 
 describe.each(documents)('%s', (document) => {
   const summary = summaryOf(document);
+  const text = textOf(document);
 
-  test('has the text that its summary gives', () => {
-    expect(generatedPart(readFileSync(join(repository, document), 'utf8'))).toBe(resultsMarkdown(summary));
+  test('has the text that its summary gives, of the file as it is; or says that its rules are earlier ones', () => {
+    if (rulesOf(summary) < RULES) {
+      expect(text).toContain(
+        '> Made by an earlier version of the rules, from the comparison file as it was then',
+      );
+      return;
+    }
+    expect(text).toBe(resultsMarkdown(summary));
+    expect(summary.comparison).toBe(comparisonHash(parseComparison(experimentFile(summary.name))));
   });
 
-  test('is of the comparison file as it is', () => {
-    expect(summary.comparison).toBe(comparisonHash(parseComparison(experimentFile(summary.name))));
+  test('has the figures and the ledgers of its runs', () => {
+    expect(text).toContain(`seeds ${summary.seeds.join(', ')}, ${summary.epochs} epochs`);
+    for (const { arm, runs } of summary.arms) {
+      const area = mean(runs.map(({ figures }) => figures.area!))!;
+      const row = text
+        .split('\n## Arms\n')[1]!
+        .split('\n')
+        .find((line) => line.startsWith(`| ${arm} | `))!;
+      expect(row, arm).toContain(`| ${arm} | ${area.toFixed(3)}`);
+      for (const { id, ledger } of runs) expect(text).toContain(`| \`${id}\` | \`${ledger.slice(0, 16)}\``);
+    }
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
+import type { Comparison } from '../../src/config/comparison.ts';
 import { comparison, runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
 
@@ -52,14 +53,21 @@ describe('figures of an arm', () => {
     expect(figures.finalHeldOut?.seeds).toBe(3);
   });
 
-  test('rollouts to the threshold, linear between evaluations, over the seeds that reach it', () => {
+  test('rollouts to the threshold, linear between evaluations; those compared where a seed does not come to it', () => {
     // 64 rollouts an epoch; from 0.4 + seed / 100 at epoch 4 to 0.6 at epoch 8.
     const expected = [1, 2, 3].map((seed) => 256 + (256 * (0.1 - seed / 100)) / (0.2 - seed / 100));
     expect(figures.rolloutsToThreshold?.mean).toBeCloseTo(
       (expected[0]! + expected[1]! + expected[2]!) / 3,
       6,
     );
-    expect(armOf(summary(), 'random').figures.rolloutsToThreshold?.seeds).toBe(2);
+    const late = armOf(summary(), 'random');
+    // 0.5 of the way from 0.2 to 0.7 under two seeds; the third has 768 rollouts and no more.
+    expect(late.runs.map(({ figures: own, reached }) => [own.rolloutsToThreshold, reached])).toEqual([
+      [expect.closeTo(512 + 0.6 * 256, 6), true],
+      [expect.closeTo(512 + 0.6 * 256, 6), true],
+      [768, false],
+    ]);
+    expect(late.figures.rolloutsToThreshold?.mean).toBeCloseTo((2 * (512 + 0.6 * 256) + 768) / 3, 6);
   });
 
   test('residence in the band, difficulty, length and shares of tasks never and always solved', () => {
@@ -141,25 +149,41 @@ describe('equal rollouts', () => {
   });
 });
 
-test('a difference is bold where Student’s interval leaves 0 out too', () => {
-  const ahead = (by: Record<number, number>): string => {
+describe('differences in a table', () => {
+  const rowOf = (by: Record<number, number>, changes: Partial<Comparison> = {}): string => {
     const course = (more: (seed: number) => number): Course => ({
       ...tuned,
+      metrics: () => ({}),
       heldOut: (seed) => [0.1, 0.1, 0.1, 0.4 + more(seed)],
     });
+    const plan = { ...comparison(), ...changes };
     return /^\| tuned \|.*$/m.exec(
       resultsMarkdown(
-        summarize(
-          comparison(),
-          runs(comparison(), { tuned: course((seed) => by[seed]!), random: course(() => 0) }),
-          [],
-        ),
+        summarize(plan, runs(plan, { tuned: course((seed) => by[seed]!), random: course(() => 0) }), []),
       ).split('## Against random')[1]!,
     )![0];
   };
-  expect(ahead({ 1: 0.1, 2: 0.11, 3: 0.12 })).toContain('| **+0.110 [0.100, 0.120]** |');
-  // Above 0 in every resample, which three seeds do not make sure.
-  expect(ahead({ 1: 0.01, 2: 0.02, 3: 0.12 })).toContain('| +0.050 [0.010, 0.120] |');
+
+  test('are bold where p is below 0.05 after Holm’s correction for the tests of the table', () => {
+    // The end and the area, which is a sixth of it, have the same p, so Holm doubles it; residence is alike: p = 1.
+    expect(rowOf({ 1: 0.1, 2: 0.11, 3: 0.12 })).toContain('| **+0.110 [0.085, 0.135], p = 0.008** |');
+    // p is 0.055 by itself.
+    expect(rowOf({ 1: 0.05, 2: 0.1, 3: 0.12 })).toContain('| +0.090 [0.000, 0.180], p = 0.149 |');
+  });
+
+  test('are not corrected for those that were named beforehand, which are marked', () => {
+    const primary = [{ arm: 'tuned', against: 'random', measure: 'area', margin: 0.01 }] as const;
+    const row = rowOf({ 1: 0.05, 2: 0.1, 3: 0.12 }, { primary: [...primary] });
+    expect(row).toContain(' (primary) |');
+    expect(row).toContain('| +0.090 [0.000, 0.180], p = 0.099 |');
+  });
+
+  test('are not tested where a seed did not come to the threshold', () => {
+    const row = rowOf({ 1: 0.3, 2: 0.31, 3: 0.32 });
+    // Every seed of one arm is ahead, and none of the other arrives.
+    expect(row.split(' | ')[2]).toMatch(/^−\d+ \[−\d+, −\d+\]$/);
+    expect(resultsMarkdown(summary())).toMatch(/^\| random \| .*≥ 700 .*, reached by 2 of 3 seeds \|/m);
+  });
 });
 
 test('arms are set against the baseline, and against the method of each preset', () => {
@@ -178,13 +202,9 @@ describe('differences against the baseline', () => {
     const { figures } = armOf(summed, 'tuned');
     const differences = differencesFrom(summed, 'random', 'tuned')!;
     expect(differences.finalHeldOut?.mean).toBeCloseTo(0.05, 9);
-    expect(differences.finalHeldOut!.high! - differences.finalHeldOut!.low!).toBeLessThan(1e-9);
+    expect(differences.finalHeldOut).toMatchObject({ low: null, high: null, seeds: 3 });
     expect(figures.finalHeldOut!.high! - figures.finalHeldOut!.low!).toBeGreaterThan(0.1);
     expect(differencesFrom(summed, 'random', 'random')).toBeUndefined();
-  });
-
-  test('only seeds under which both came to it count', () => {
-    expect(differencesFrom(summary(), 'random', 'tuned')!.rolloutsToThreshold?.seeds).toBe(2);
   });
 
   test('a single seed has no interval', () => {
@@ -192,8 +212,8 @@ describe('differences against the baseline', () => {
     expect(differencesFrom(summed, 'random', 'tuned')!.finalHeldOut).toMatchObject({
       low: null,
       high: null,
-      studentLow: null,
-      studentHigh: null,
+      p: null,
+      adjusted: null,
       seeds: 1,
     });
   });
@@ -283,10 +303,11 @@ describe('results.md', () => {
   const text = resultsMarkdown(summary());
 
   test('has a row for each arm, how many seeds count, and bold differences where the interval leaves 0 out', () => {
-    expect(text).toMatch(/^\| tuned \| 0\.490 \[[^|]+\| [^|]+\| 0\.800 \[0\.800, 0\.800\] \| 1\.000/m);
-    expect(text).toMatch(/^\| random \| .*\(2 of 3 seeds\)/m);
+    expect(text).toMatch(/^\| tuned \| 0\.490 \[[^|]+\| [^|]+\| 0\.800 \(all seeds alike\) \| 1\.000/m);
+    expect(text).toMatch(/^\| random \| .*reached by 2 of 3 seeds/m);
     expect(text).toMatch(/^\| tuned \| \*\*\+0\.2\d\d \[/m);
-    expect(text).toContain('There are 3 seeds: intervals over so few are too narrow');
+    expect(text).toContain('There are 3 seeds: an exact test over them cannot have p below 0.25');
+    expect(text).toContain('No comparison was named beforehand');
   });
 
   test('sets the paper’s figures beside ours', () => {

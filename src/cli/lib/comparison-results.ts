@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { differenceText, estimateText } from '../../comparison/seed-estimates.ts';
+import { primaryVerdictText } from '../../comparison/primary-markdown.ts';
+import { runMetrics } from '../../comparison/run-metrics.ts';
+import { differenceText, estimateText, pText } from '../../comparison/seed-estimates.ts';
+import type { PrimaryResult } from '../../comparison/primary.ts';
 import type { Summary } from '../../comparison/summary.ts';
 import { ComparisonFolder } from '../../runs/result-folders.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
@@ -36,7 +39,7 @@ export async function showComparison(
 }
 
 /** The results of a comparison in a few columns; the results document and the report have the rest. */
-function resultsTable({ arms, against, baseline, threshold, notes }: Summary): string {
+function resultsTable({ primary, arms, against, baseline, threshold, notes }: Summary): string {
   const table = plainTable([
     'arm',
     'held-out, mean over the run',
@@ -57,7 +60,15 @@ function resultsTable({ arms, against, baseline, threshold, notes }: Summary): s
       estimateText(residence),
     ]);
   }
-  return [table.toString(), ...notes].join('\n');
+  return [...primary.map(primaryLine), table.toString(), ...notes].join('\n');
+}
+
+/** `tuned − random, held-out success …: +0.048 [0.034, 0.067], p = 0.031: larger`. */
+function primaryLine(result: PrimaryResult): string {
+  const { arm, against, measure, difference, p } = result;
+  const { title, unit } = runMetrics[measure];
+  const figures = differenceText(difference && { ...difference, p, adjusted: null }, unit);
+  return `${arm} − ${against}, ${title}: ${figures}, ${p === null ? '–' : pText(p)}: ${primaryVerdictText(result)}`;
 }
 
 const HANDWRITTEN_BELOW = '<!-- What stands below this line is written by people, and kept. -->';
