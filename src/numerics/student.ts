@@ -60,8 +60,9 @@ export function studentInterval(values: readonly number[], level = 0.95): Studen
  */
 export function studentTest(values: readonly number[]): number | null {
   const spread = spreadOf(values);
-  if (spread === null || spread.standardError === null) return null;
-  return 1 - studentCentralShare(Math.abs(spread.centre) / spread.standardError, values.length - 1);
+  const error = spread?.standardError ?? null;
+  if (spread === null || error === null) return null;
+  return 1 - studentCentralShare(Math.abs(spread.centre) / error, values.length - 1);
 }
 
 /** Whether no value differs from another by more than rounding. */
