@@ -109,6 +109,13 @@ export async function* filterStream<T>(
   for await (const item of items) if (isWanted(item)) yield item;
 }
 
+export async function* mapStream<T, Result>(
+  items: AsyncIterable<T>,
+  change: (item: T) => Result,
+): AsyncGenerator<Result> {
+  for await (const item of items) yield change(item);
+}
+
 /** All items of a stream at once: only for what is small by design (tasks, scores), never for traces. */
 export async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];

@@ -18,7 +18,8 @@ export function experimentOf(
     ...experiment,
     // Worlds without hidden codes have no seed.
     world: 'seed' in world ? { ...world, seed } : world,
-    evaluation: { ...evaluation, heldOutSeed: seed },
+    // Tasks of small cells are few: arms that write short tasks would train on those they are judged by.
+    evaluation: { excludeHeldOut: true, ...evaluation, heldOutSeed: seed },
   };
 }
 

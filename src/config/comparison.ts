@@ -132,7 +132,8 @@ export const comparisonSchema = z
       .optional()
       .describe(
         'Each seed has a world of its own, all arms under it the same: `world.seed` (if the world has one) ' +
-          'and `evaluation.heldOutSeed` are the seed. Left out = all seeds share codes and held-out tasks.',
+          'and `evaluation.heldOutSeed` are the seed, and `evaluation.excludeHeldOut` is true unless it is ' +
+          'given. Left out = all seeds share codes and held-out tasks.',
       ),
     experiment: z
       .record(uncheckedName, z.unknown())

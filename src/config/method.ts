@@ -294,6 +294,13 @@ export const evaluationSettingsSchema = z
       .max(999_999_999)
       .optional()
       .describe('Seed that held-out and anchor tasks are drawn by. Left out = 0, alike for every run.'),
+    excludeHeldOut: z
+      .boolean()
+      .optional()
+      .describe(
+        'Tasks equal to a held-out one are invalid: never rolled out, never trained on, in no data set. Left ' +
+          'out = they are only counted.',
+      ),
     benchmarks: benchmarksSchema.optional(),
   })
   .describe('Held-out evaluation, outside the rollout budget.');

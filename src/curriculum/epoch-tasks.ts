@@ -1,5 +1,5 @@
 /** The tasks of an epoch before it draws from the pool, in each arm. */
-import { collect, filterStream, mergeSorted } from '../async/streams.ts';
+import { collect, filterStream, mapStream, mergeSorted } from '../async/streams.ts';
 import { drawExemplars } from '../coevolution/arms/best-of-n.ts';
 import { predictedSuccess, selectCandidates } from '../coevolution/arms/selection.ts';
 import { difficultyReward } from '../coevolution/difficulty-reward.ts';
@@ -15,8 +15,9 @@ import type { RunState } from '../types/run-state.ts';
 import { taskId } from '../types/ids.ts';
 import type { EnvironmentPoolRecord, HistoryRecord, SeedTaskRecord, TaskRecord } from '../types/records.ts';
 import type { Exemplar } from '../worlds/world.ts';
-import { drawByCode } from './tasks-by-code.ts';
+import { heldOutExclusion } from './held-out-tasks.ts';
 import { taskFeatures } from './task-features.ts';
+import { drawByCode } from './tasks-by-code.ts';
 
 /** The epoch's own tasks: those that the simulator wrote, or what the arm puts in their place. */
 export async function* epochTasks(
@@ -69,10 +70,10 @@ export async function* epochTasks(
 }
 
 /** The tasks of all shards, first those of the current simulator, each in the order of their ids. */
-function readGeneratedTasks(
+async function* readGeneratedTasks(
   store: ObjectStore,
-  { experiment }: Phase,
-  { generated }: DrawTasksInput,
+  { experiment, world }: Phase,
+  { generated, state }: DrawTasksInput,
 ): AsyncGenerator<TaskRecord> {
   // A starved simulator may share its prompts in an experiment where it otherwise does not.
   const mayStarve = typeof experiment.guards.starvedAfter === 'number';
@@ -84,7 +85,8 @@ function readGeneratedTasks(
       filterStream(store.records<TaskRecord>(file), (task) => task.simulator === simulator),
     ),
   );
-  return mergeSorted(streams, isBefore);
+  const exclude = await heldOutExclusion(store, experiment, world, state);
+  yield* mapStream(mergeSorted(streams, isBefore), exclude);
 }
 
 /** Ids of larger indexes may have more digits. */

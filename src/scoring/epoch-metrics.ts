@@ -10,6 +10,7 @@ import {
 } from '../coevolution/diagnostics.ts';
 import { discrimination } from '../coevolution/guards.ts';
 import type { Experiment } from '../config/experiment.ts';
+import { HELD_OUT } from '../curriculum/held-out-tasks.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import { successHistogram } from '../numerics/intervals.ts';
 import type { Metrics } from '../types/run-state.ts';
@@ -45,6 +46,7 @@ type WrittenTask = Pick<
 export class EpochMetrics {
   readonly #experiment: Experiment;
   readonly #world: Pick<World, 'solvedFrom'>;
+  readonly #heldOutSpecs: ReadonlySet<string>;
   readonly #tasks: WrittenTask[] = [];
   readonly #specs: string[] = [];
   readonly #invalid: string[] = [];
@@ -60,6 +62,8 @@ export class EpochMetrics {
   #written = 0;
   #validWritten = 0;
   #repeats = 0;
+  #heldOut = 0;
+  #excluded = 0;
   #valid = 0;
   #repairs: number | undefined;
   #labels: { votes: number; unconfirmed: number; disputed: number } | undefined;
@@ -67,8 +71,10 @@ export class EpochMetrics {
   #clipped = 0;
   #wellFormed = 0;
 
-  constructor(experiment: Experiment, world: Pick<World, 'solvedFrom'>) {
+  /** @param heldOut texts of the held-out tasks */
+  constructor(experiment: Experiment, world: Pick<World, 'solvedFrom'>, heldOut: ReadonlySet<string>) {
     this.#experiment = experiment;
+    this.#heldOutSpecs = heldOut;
     this.#world = world;
   }
 
@@ -109,6 +115,8 @@ export class EpochMetrics {
     if (repeats > 0) this.#repeats += 1;
     if (repairs !== undefined) this.#repairs = (this.#repairs ?? 0) + repairs;
     if (label) this.#addLabel(label, invalid_reason);
+    if (invalid_reason === HELD_OUT) this.#excluded += 1;
+    if (invalid_reason === HELD_OUT || (spec !== null && this.#heldOutSpecs.has(spec))) this.#heldOut += 1;
     if (!valid) {
       this.#invalid.push(invalid_reason);
       return;
@@ -147,7 +155,8 @@ export class EpochMetrics {
       ),
       'env/verdict_agreement': this.#agreements.value,
       'env/split_half_reliability': this.#reliability(),
-      'env/valid_fraction': this.#written === 0 ? null : this.#validWritten / this.#written,
+      'env/valid_fraction': ratio(this.#validWritten, this.#written),
+      'env/held_out_overlap': ratio(this.#heldOut, this.#validWritten + this.#excluded),
       'env/distinct_fraction': distinctShare(this.#specs),
       'env/duplicates': this.#repeats,
       'env/archive_distance': await archiveDistance(this.#specs, archive, { ...(slices && { slices }) }),
@@ -200,6 +209,8 @@ export class EpochMetrics {
 /** Number of tokens that the policy sampled, without those that it read between turns. */
 const countSampledTokens = ({ mask, token_ids }: Sampled): number =>
   mask?.reduce((sum, bit) => sum + bit, 0) ?? token_ids.length;
+
+const ratio = (part: number, total: number): number | null => (total === 0 ? null : part / total);
 
 /** Mean of the values added, summed in their order; null without any. */
 class RunningMean {

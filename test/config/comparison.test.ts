@@ -55,6 +55,7 @@ test('worlds by seed: codes and held-out tasks follow the seed, alike for all ar
     [2, 2, 2],
   ]);
   // Each is an experiment file that would be accepted.
+  expect(experiments.map(({ evaluation }) => evaluation.excludeHeldOut)).toEqual([true, true, true, true]);
   for (const experiment of experiments) expect(parseExperiment(experiment)).toEqual(experiment);
 
   const shared = parseComparison(tinyComparison());
@@ -63,6 +64,7 @@ test('worlds by seed: codes and held-out tasks follow the seed, alike for all ar
     const { world, evaluation } = experimentOf(shared, run);
     expect(world).toMatchObject({ seed: 0 });
     expect(evaluation).not.toHaveProperty('heldOutSeed');
+    expect(evaluation).not.toHaveProperty('excludeHeldOut');
   }
 });
 

@@ -33,7 +33,7 @@ export function createBuildTaskDataset(dependencies: Dependencies) {
   return (input: WritePoolInput): Promise<WrittenPool> =>
     runPhaseOnce(dependencies, 'write-pool', input, async (context) => {
       const { experiment, world } = context;
-      const { arm, seed } = experiment;
+      const { arm, seed, evaluation } = experiment;
       const { store } = dependencies;
       if (arm.type === 'success-bin') {
         const { specs, ...written } = await tasksOfBin(dependencies, mutex, context, input.state);
@@ -50,9 +50,9 @@ export function createBuildTaskDataset(dependencies: Dependencies) {
           const { reward } = world.score(spec, world.referenceAnswer(spec), verdicts);
           return isSolved(world, reward);
         },
-        // A simulator writes held-out tasks in the other arms too; a data set from elsewhere may hold them
-        // all.
-        heldOut: new Set(arm.type === 'offline' ? heldOut : []),
+        // A simulator writes held-out tasks in the other arms too, unless they are excluded; a data set from
+        // elsewhere may hold them all.
+        heldOut: new Set(arm.type === 'offline' || evaluation.excludeHeldOut === true ? heldOut : []),
       });
       const fitting = await keepFitting(dependencies, context, input.state.agent, accepted);
       if (fitting.length < accepted.length)

@@ -5,6 +5,7 @@ import { groupAdvantages } from '../../coevolution/group-advantage.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
 import type { SuccessRate } from '../../coevolution/success-rate.ts';
 import type { Experiment } from '../../config/experiment.ts';
+import { readHeldOut } from '../../curriculum/held-out-tasks.ts';
 import { PROMPT_TOO_LONG } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { isUnanswered } from '../../rollouts/completion-requests.ts';
@@ -40,7 +41,7 @@ export function createComputeRewards(dependencies: Dependencies) {
       const specs = await readSpecs(store, input.tasks);
       const context = { experiment, epoch: input.epoch, world };
       const outcomes = new TaskOutcomeCounts(specs.length, world.solvedFrom);
-      const summary = new EpochMetrics(experiment, world);
+      const summary = new EpochMetrics(experiment, world, await readHeldOut(store, input.state));
       const { heartbeat, signal } = dependencies.activityContext();
       let answers = 0;
       const slices = new TimeSlices((count) => {

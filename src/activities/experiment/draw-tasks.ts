@@ -1,9 +1,10 @@
-import { collect } from '../../async/streams.ts';
+import { collect, mapStream } from '../../async/streams.ts';
 import { drawMix } from '../../coevolution/training-pool.ts';
 import type { Drawn } from '../../coevolution/training-pool.ts';
 import { replayCount } from '../../config/experiment.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { epochTasks, taskWithoutSimulator } from '../../curriculum/epoch-tasks.ts';
+import { heldOutExclusion } from '../../curriculum/held-out-tasks.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
@@ -15,7 +16,7 @@ import type { Dependencies } from '../dependencies.ts';
 /**
  * Draws the epoch's tasks: those of the arm (in most arms what the simulator wrote) with their repeats
  * counted, and the share of base and earlier tasks in the mix of D_train, which are rolled out again (GenEnv
- * 2.3: "retain mastery of earlier curricula").
+ * 2.3: "retain mastery of earlier curricula"). Held-out tasks among them may be excluded, in every arm alike.
  */
 export function createDrawTasks(dependencies: Dependencies) {
   return (input: DrawTasksInput): Promise<FileRef> =>
@@ -23,20 +24,23 @@ export function createDrawTasks(dependencies: Dependencies) {
       const { experiment } = context;
       const { epoch } = input;
       const { store } = dependencies;
+      const exclude = await heldOutExclusion(store, experiment, context.world, input.state);
       const replayed = await drawReplayedTasks(dependencies, experiment, input);
       return store.putRecords(
         (async function* (): AsyncGenerator<TaskRecord> {
           let index = 0;
-          for await (const task of countRepeats(epochTasks(dependencies, context, input))) {
+          const tasks = mapStream(epochTasks(dependencies, context, input), exclude);
+          for await (const task of countRepeats(tasks)) {
             index += 1;
             yield task;
           }
           for (const { source, item } of replayed) {
-            yield taskWithoutSimulator(context, taskId(epoch, index), {
+            const task = taskWithoutSimulator(context, taskId(epoch, index), {
               source: source === 'base' ? 'base' : 'history',
               batch: item.id,
               spec: item.spec,
             });
+            yield exclude(task);
             index += 1;
           }
         })(),
