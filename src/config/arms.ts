@@ -59,7 +59,9 @@ const genenvArm = z
     type: z.literal('genenv'),
     preset: z
       .enum(['paper', 'tuned'])
-      .describe('`paper` = the constants as printed; `tuned` = those that work at this scale.'),
+      .describe(
+        '`paper` = the published method; `tuned` = what works at this scale. docs/method.md has both, field by field.',
+      ),
   })
   .describe('The method: both policies adapt to each other.');
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agentSteps } from '../coevolution/optimizer-steps.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { firstProblems, show } from '../validation/issue-messages.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
@@ -262,6 +263,12 @@ export const agentRollouts = (experiment: Experiment): number =>
     replayCount(experiment)) *
   experiment.agent.rolloutsPerTask;
 
+/** Optimizer steps of the agent in an epoch whose tasks are all valid; undefined if it is frozen. */
+function stepsOfAgent(experiment: Experiment): number | undefined {
+  const { training, rolloutsPerTask } = experiment.agent;
+  return training === null ? undefined : agentSteps(training, agentRollouts(experiment) / rolloutsPerTask);
+}
+
 /** How arms are not on equal terms with the baseline: `arms.<arm>: <field>: got <value>; <expectation>`. */
 export function armDifferences(arms: Record<string, Experiment>, baseline: string): string[] {
   const base = arms[baseline]!;
@@ -291,8 +298,11 @@ function* differences(experiment: Experiment, base: Experiment, baseline: string
       'agent.rolloutsPerTask'
     );
   // A frozen agent is a control: it learns nothing by design.
-  const steps = experiment.agent.training?.stepsPerEpoch;
-  const baseSteps = base.agent.training?.stepsPerEpoch;
-  if (steps !== undefined && baseSteps !== undefined && steps !== baseSteps)
-    yield `agent.training.stepsPerEpoch: got ${steps}; expected ${baseSteps}, as ${baseline} has`;
+  const [steps, baseSteps] = [stepsOfAgent(experiment), stepsOfAgent(base)];
+  if (steps !== undefined && baseSteps !== undefined && steps !== baseSteps) {
+    const { batchSize } = experiment.agent.training!;
+    yield batchSize === undefined
+      ? `agent.training.stepsPerEpoch: got ${steps}; expected ${baseSteps}, as ${baseline} has`
+      : `agent.training.batchSize: got ${batchSize}, which makes ${steps} steps an epoch; expected ${baseSteps}, as ${baseline} has`;
+  }
 }

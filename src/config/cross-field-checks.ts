@@ -47,10 +47,16 @@ function* methodProblems(experiment: Experiment): Generator<string> {
       `agent.training.minInformativeGroups: got ${agent.training.minInformativeGroups}; an epoch has ` +
       `only ${groups} new tasks`
     );
-  if (agent.training && agent.training.stepsPerEpoch > groups)
+  const stepsPerEpoch = agent.training?.stepsPerEpoch;
+  if (stepsPerEpoch !== undefined && stepsPerEpoch > groups)
     yield (
-      `agent.training.stepsPerEpoch: got ${agent.training.stepsPerEpoch}; an epoch has only ${groups} ` +
+      `agent.training.stepsPerEpoch: got ${stepsPerEpoch}; an epoch has only ${groups} ` +
       'new tasks, and a group is never split'
+    );
+  if (agent.training && (stepsPerEpoch === undefined) === (agent.training.batchSize === undefined))
+    yield (
+      `agent.training.batchSize: got ${agent.training.batchSize ?? 'nothing'} with stepsPerEpoch ` +
+      `${stepsPerEpoch ?? 'left out'}; expected one of the two`
     );
   for (const { role, policy } of rolesOf(experiment)) {
     if (policy.training && policy.training.schedule !== 'constant' && policy.training.scheduleSteps === null)

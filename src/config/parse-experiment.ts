@@ -7,7 +7,7 @@ import { requireSize } from '../validation/parse-file.ts';
 import { impossibleCombinations } from './cross-field-checks.ts';
 import { experimentSchema } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
-import { presets } from './presets.ts';
+import { paperWorlds, presets } from './presets.ts';
 
 /**
  * Values of `over` win; objects merge key by key, but not those that chose another variant (`type`) than the
@@ -25,13 +25,27 @@ export function merge(under: unknown, over: unknown): unknown {
  * What the file's arm supplies. The arms other than `genenv` are the tuned method without the simulator's
  * update.
  */
-function presetOf({ arm, environment }: Record<string, unknown>): unknown {
+function presetOf(raw: Record<string, unknown>): unknown {
+  const { arm, environment, world } = raw;
   if (!isObject(arm)) return presets.tuned;
   // An update that the file asks for nevertheless is completed, so that it is refused for what it is.
   const asksForUpdate = isObject(environment) && isObject(environment.training);
   if (arm.type !== 'genenv' && !asksForUpdate)
     return merge(presets.tuned, { environment: { training: null } });
-  return arm.preset === 'paper' ? presets.paper : presets.tuned;
+  if (arm.preset !== 'paper') return presets.tuned;
+  const named = isObject(world) ? paperWorlds[String(world.type)] : undefined;
+  return named === undefined ? presets.paper : { ...presets.paper, world: named };
+}
+
+/** The preset without the field of the agent's steps in place of which the file gives the other one. */
+function withoutReplaced(preset: unknown, { agent }: Record<string, unknown>): unknown {
+  if (!isObject(preset) || !isObject(preset.agent) || !isObject(agent)) return preset;
+  const [preferred, named] = [preset.agent.training, agent.training];
+  if (!isObject(preferred) || !isObject(named)) return preset;
+  const training = { ...preferred };
+  if (named.batchSize !== undefined) delete training.stepsPerEpoch;
+  if (named.stepsPerEpoch !== undefined) delete training.batchSize;
+  return { ...preset, agent: { ...preset.agent, training } };
 }
 
 /**
@@ -49,7 +63,7 @@ export function parseExperiment(raw: unknown): Experiment {
     throw new InvalidConfig(
       `experiment: got ${show(raw)}; expected an object, the content of an experiment file`,
     );
-  const merged = merge(presetOf(raw), raw);
+  const merged = merge(withoutReplaced(presetOf(raw), raw), raw);
   const parsed = experimentSchema.safeParse(merged);
   if (!parsed.success) throw invalid(issuesOf(parsed.error, merged));
   const problems = impossibleCombinations(parsed.data);

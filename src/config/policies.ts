@@ -124,7 +124,10 @@ const optimizer = {
   klCoefficient: nonNegativeNumber.describe('Weight of the KL divergence to the initial policy.'),
   klEstimator: z
     .enum(['k3', 'exact'])
-    .describe('k3 estimate on the sampled tokens, or exact over the vocabulary.'),
+    .describe(
+      'k3 estimate on the sampled tokens, or exact over the vocabulary. k3 is a KL divergence only on samples of ' +
+        'the policy itself, which the simulator’s records are not.',
+    ),
   maxKl: positiveNumber
     .nullable()
     .describe(
@@ -143,7 +146,15 @@ const optimizer = {
 export const agentTrainingSchema = z
   .strictObject({
     ...optimizer,
-    stepsPerEpoch: positiveCount.describe('Optimizer steps over an epoch’s rollouts; groups stay whole.'),
+    stepsPerEpoch: positiveCount
+      .optional()
+      .describe('Optimizer steps over an epoch’s rollouts; groups stay whole. One of it and `batchSize`.'),
+    batchSize: positiveCount
+      .optional()
+      .describe(
+        'Groups (tasks with all of their rollouts) of an optimizer step: n of them make ⌈n / batchSize⌉ steps of equal ' +
+          'size. Paper: 64.',
+      ),
     scaleByStd: z.boolean().describe('Divide advantages by the standard deviation of their group.'),
     lossType: z.enum(['grpo', 'dr_grpo', 'dapo']).describe('How the loss is normalised.'),
     clipLow: z.number().gt(0).lt(1).describe('The importance ratio is clipped below at 1 - clipLow.'),
@@ -180,8 +191,13 @@ export const agentTrainingSchema = z
 export const environmentTrainingSchema = z
   .strictObject({
     ...optimizer,
-    stepsPerEpoch: positiveCount.describe('Optimizer steps an epoch, each on a fresh draw from D_env.'),
-    recordsPerStep: positiveCount.describe('Records of D_env drawn for a step.'),
+    stepsPerEpoch: positiveCount
+      .nullable()
+      .describe(
+        'Optimizer steps an epoch, each on a fresh draw from D_env; null = one pass over D_env (its window), in ' +
+          '⌈n / recordsPerStep⌉ steps of equal size.',
+      ),
+    recordsPerStep: positiveCount.describe('Records of D_env in a step: the batch size. Paper: 64.'),
     lambda: nonNegativeNumber.describe('Temperature λ of the regression weights exp(λ R_env). Paper: 1.'),
     weightClip: positiveNumber.default(20).describe('Largest regression weight (their mean is 1).'),
   })
@@ -207,6 +223,13 @@ export const environmentSchema = z
       .max(1_000)
       .default(4)
       .describe('Tasks written for each seed prompt: one batch.'),
+    seedOrder: z
+      .enum(['draws', 'passes'])
+      .optional()
+      .describe(
+        'Which base task a prompt varies: one drawn for each prompt, or `passes`: every base task once before any ' +
+          'comes again (paper; promptsPerEpoch at the number of base tasks varies all of them each epoch). Left out = `draws`.',
+      ),
     initialShare: z
       .number()
       .min(0)

@@ -1,8 +1,8 @@
 /**
- * The two named settings of the method. A value that the experiment file gives wins over them. `paper`: Table
- * 2 and A.2 of arXiv 2512.19682, filled from the reference release where it prints nothing (β, clip, KL,
- * entropy). `tuned`: what works at small scale; docs/decisions/0004-two-presets.md has the reasons and the
- * figures.
+ * The two named settings of the method. A value that the experiment file gives wins over them. `paper`: what
+ * arXiv 2512.19682 prints; what it does not print is the reference release's, or this project's own. The table
+ * of docs/method.md says which, field by field. `tuned`: what works at small scale;
+ * docs/decisions/0004-two-presets.md has the reasons and the figures.
  */
 export const presets = {
   paper: {
@@ -15,13 +15,14 @@ export const presets = {
     guards: { discrimination: false, familyCap: null },
     environment: {
       initialShare: 0,
+      seedOrder: 'passes',
       training: {
         lambda: 1,
         learningRate: 5e-7,
         klCoefficient: 0.02,
-        klEstimator: 'k3',
+        klEstimator: 'exact',
         maxKl: 1,
-        stepsPerEpoch: 1,
+        stepsPerEpoch: null,
         recordsPerStep: 64,
       },
     },
@@ -33,7 +34,7 @@ export const presets = {
         klEstimator: 'k3',
         maxKl: null,
         entropyCoefficient: 0.001,
-        stepsPerEpoch: 1,
+        batchSize: 64,
         scaleByStd: true,
         lossType: 'grpo',
         clipLow: 0.2,
@@ -93,3 +94,9 @@ export const presets = {
 } as const;
 
 export type PresetName = keyof typeof presets;
+
+/** What `paper` says of worlds whose tasks and labels the simulator writes: its labels are believed. */
+export const paperWorlds: Readonly<Record<string, object>> = {
+  language: { vote: null },
+  calls: { vote: null },
+};

@@ -1,4 +1,5 @@
 /** What a run writes into the store, before retention: its policies, and records of what it sampled. */
+import { stepCount } from '../coevolution/optimizer-steps.ts';
 import { variationsWritten } from '../config/arms.ts';
 import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
@@ -89,20 +90,18 @@ function recordBytes(
   const rollouts = (newTasks + drawn) * agent.rolloutsPerTask;
   const answered = rollouts + newTasks * guards.frozenSamples;
   const taskText = (simulator + solver) * textBytes;
+  // Each epoch has those of its window.
+  const poolEpochs = (window: number): number =>
+    sum(Array.from({ length: epochs }, (_, epoch) => Math.min(epoch + 1, window)));
+  const pooled = poolEpochs(pools.environment.window ?? epochs) * newTasks;
   const perEpoch =
     written * (rowBytes.task + taskText + sampled(simulator, write)) +
     (newTasks + drawn) * (rowBytes.task + taskText + rowBytes.verdicts) +
     answered * (rowBytes.trace + sampled(solver, answer) + rowBytes.reward + answer * textBytes) +
     (agent.training === null ? 0 : rollouts * batched(solver, answer)) +
-    (environment.training === null
-      ? 0
-      : environment.training.stepsPerEpoch *
-        (environment.training.recordsPerStep + (pools.environment.memory?.recordsPerStep ?? 0)) *
-        batched(simulator, write));
+    regressionRecords(experiment, pooled / epochs) * batched(simulator, write);
   // Each epoch writes both pools anew.
-  const poolEpochs = (window: number): number =>
-    sum(Array.from({ length: epochs }, (_, epoch) => Math.min(epoch + 1, window)));
-  const pool = poolEpochs(pools.environment.window ?? epochs) * newTasks * sampled(simulator, write);
+  const pool = pooled * sampled(simulator, write);
   const corpus = sum(
     [environment, agent].map(({ model }, index) =>
       model.warmUp === undefined
@@ -117,4 +116,14 @@ function recordBytes(
     evaluations * (rowBytes.answer + answer * textBytes) +
     activities * rowBytes.key
   );
+}
+
+/** Records in the simulator's batches of a mean epoch, with those that its memory adds to each step. */
+function regressionRecords({ environment, pools }: Experiment, pooled: number): number {
+  const { training } = environment;
+  if (training === null) return 0;
+  const { stepsPerEpoch, recordsPerStep } = training;
+  const steps = stepCount(pooled, { steps: stepsPerEpoch, size: recordsPerStep });
+  const drawn = stepsPerEpoch === null ? pooled : steps * recordsPerStep;
+  return drawn + steps * (pools.environment.memory?.recordsPerStep ?? 0);
 }

@@ -27,12 +27,45 @@ describe('the preset `paper`', () => {
         scaleByStd: true,
         dropZeroVariance: false,
         lossType: 'grpo',
+        batchSize: 64,
       },
     });
-    expect(paper.environment.training).toMatchObject({ lambda: 1, learningRate: 5e-7, weightClip: 20 });
+    expect(paper.agent.training).not.toHaveProperty('stepsPerEpoch');
+    expect(paper.environment.training).toMatchObject({
+      lambda: 1,
+      learningRate: 5e-7,
+      weightClip: 20,
+      stepsPerEpoch: null,
+      recordsPerStep: 64,
+      klEstimator: 'exact',
+    });
+    expect(paper.environment.seedOrder).toBe('passes');
     expect(paper.pools.environment).toMatchObject({ window: null, deduplicate: false });
     expect(paper.guards).toMatchObject({ discrimination: false, familyCap: null });
     expect(paper.environment.initialShare).toBe(0);
+  });
+});
+
+describe('labels that the simulator writes', () => {
+  const qwen = experimentFile('qwen2.5-7b');
+  const withPreset = (preset: string, fields: Record<string, unknown> = {}) =>
+    parseExperiment(withFields(qwen, { 'arm.preset': preset, 'world.vote': undefined, ...fields })).world;
+  const calls = { world: experimentFile('calls').world };
+
+  it('are believed by `paper`, as the paper does, and put to the vote by `tuned`', () => {
+    expect([withPreset('paper'), withPreset('paper', calls)]).toMatchObject([{ vote: null }, { vote: null }]);
+    const vote = { votes: 5, agreement: 0.8 };
+    expect([withPreset('tuned'), withPreset('tuned', calls)]).toMatchObject([{ vote }, { vote }]);
+  });
+
+  it('are put to the vote by `paper` too if the file says so', () => {
+    expect(withPreset('paper', { 'world.vote': { votes: 3 } })).toMatchObject({
+      vote: { votes: 3, agreement: 0.8 },
+    });
+  });
+
+  it('exist in no other world, where the preset has no such field', () => {
+    expect(paper.world).not.toHaveProperty('vote');
   });
 });
 
@@ -105,6 +138,16 @@ describe('a value of the file', () => {
     );
     expect(changed.agent.training).toEqual({ ...paper.agent.training, learningRate: 3e-4 });
     expect(changed.difficulty).toEqual({ ...paper.difficulty, alpha: 0.6 });
+  });
+
+  it('that gives steps takes the preset’s batch size away, and the other way round', () => {
+    const trained = (preset: string, fields: Record<string, unknown>) =>
+      withArm({ type: 'genenv', preset }, { 'agent.training': fields }).agent.training;
+    expect(trained('paper', { stepsPerEpoch: 2 })).not.toHaveProperty('batchSize');
+    expect(trained('tuned', { batchSize: 16 })).not.toHaveProperty('stepsPerEpoch');
+    expect(() => trained('paper', { stepsPerEpoch: 2, batchSize: 16 })).toThrow(
+      'agent.training.batchSize: got 16 with stepsPerEpoch 2; expected one of the two',
+    );
   });
 
   it('chooses another variant whole: nothing of the preset’s is left', () => {

@@ -159,3 +159,47 @@ def test_kl_estimates():
     torch.testing.assert_close(exact_kl(p.log(), q.log())[0, 0], by_hand)
     mean_k3 = (p * k3_kl(p.log(), q.log())).sum()  # k3 is unbiased under the policy
     torch.testing.assert_close(mean_k3, by_hand)
+
+
+def test_k3_is_no_kl_on_samples_of_the_reference():
+    """D_env holds texts of the initial simulator: there only `exact` gives KL(policy || reference)."""
+    policy, reference = torch.tensor([0.05, 0.15, 0.8]), torch.tensor([0.6, 0.3, 0.1])
+    true = (policy * (policy / reference).log()).sum()
+    k3 = k3_kl(policy.log(), reference.log())
+    torch.testing.assert_close((policy * k3).sum(), true)  # on its own samples it is unbiased
+    assert (reference * k3).sum() > 3 * true
+    exact = exact_kl(policy.log().repeat(3, 1), reference.log().repeat(3, 1))  # whatever token was sampled
+    torch.testing.assert_close((reference * exact).sum(), true)
+
+
+def on_policy(model, count: int = 8) -> list[dict]:
+    """Records with the log-probabilities that the model itself gives them."""
+    policy = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32)
+    rng, rows = random.Random(5), []
+    for _ in range(count):
+        row = sequence(rng, 0)
+        with torch.no_grad():
+            logits = policy(torch.tensor([row["token_ids"]])).logits[0, :-1] / row["temperature"]
+        labels = torch.tensor(row["token_ids"][1:])
+        logprobs = torch.log_softmax(logits, -1).gather(-1, labels[:, None])[:, 0]
+        rows.append(row | {"logprobs": [0.0, *logprobs.tolist()]})
+    return rows
+
+
+def test_the_clip_acts_from_the_second_step_of_an_epoch_on(model):
+    """In the first step the policy is the one that sampled: the ratio is 1, and no clip changes anything."""
+
+    def gradient(policy, clip: float) -> torch.Tensor:
+        settings = job_settings(clip_low=clip, clip_high=clip)
+        rows = [check_record(row, "record", "grpo", settings) for row in on_policy(model)]
+        policy.zero_grad()
+        objective = Objective("grpo", settings, policy, None, None, lambda: None)
+        objective.accumulate_gradients(StepBatch.of(rows, 1000, CPU), pull_back=False)
+        return torch.cat([p.grad.flatten() for p in policy.parameters()])
+
+    policy = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32).train()
+    first = gradient(policy, 0.01)
+    torch.testing.assert_close(first, gradient(policy, 0.9))
+    optimizer = torch.optim.SGD(policy.parameters(), lr=1.0)
+    optimizer.step()
+    assert not torch.allclose(gradient(policy, 0.01), gradient(policy, 0.9))

@@ -1,5 +1,6 @@
 import { collect } from '../../async/streams.ts';
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
+import { poolDraw } from '../../coevolution/training-pool.ts';
 import { variationsWritten } from '../../config/arms.ts';
 import { createExemplarDraw, isStarved } from '../../curriculum/epoch-tasks.ts';
 import {
@@ -86,9 +87,12 @@ async function seedPrompts(
   const order = random.shuffle(Array.from({ length: count }, (_, prompt) => prompt));
   const forInitial = new Set(order.slice(0, initial));
   const exemplars = await createExemplarDraw(dependencies, experiment, epoch, state);
+  const isInPasses = experiment.environment.seedOrder === 'passes';
+  const passes = { count, epoch, seed: deriveSeed(experiment.seed, 'seed-passes') };
+  const places = isInPasses ? poolDraw(base.length, passes) : undefined;
   return Array.from({ length: count }, (_, prompt): SeedPrompt => {
     const simulator = forInitial.has(prompt) ? 'initial' : 'current';
-    const { spec } = random.pick(base);
+    const { spec } = places === undefined ? random.pick(base) : base[places[prompt]!]!;
     // The initial simulator stays as it was: it is shown nothing that was learnt.
     const shown = simulator === 'current' ? exemplars(prompt) : [];
     const text =

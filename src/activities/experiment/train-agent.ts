@@ -1,4 +1,5 @@
 import { zipRecords } from '../../async/streams.ts';
+import { agentSteps, stepAt } from '../../coevolution/optimizer-steps.ts';
 import type { AgentTraining } from '../../config/policies.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -73,7 +74,7 @@ async function* batchRecords(
   wholeSteps: StepTotals[] | null,
 ): AsyncGenerator<TrainingRecord> {
   const { seed, agent, world } = experiment;
-  const { stepsPerEpoch, dropZeroVariance, formatReward = 0 } = agent.training!;
+  const { dropZeroVariance, formatReward = 0 } = agent.training!;
   const withAdvantages =
     formatReward > 0 || wholeSteps !== null
       ? await groupsWithAdvantages(store.records<RewardRecord>(rewards))
@@ -90,9 +91,8 @@ async function* batchRecords(
     if (isDropped) silent.add(task_id);
   }
   const order = randomStream(deriveSeed(seed, epoch, 'agent-steps')).shuffle(groups);
-  const steps = new Map(
-    order.map((task, index) => [task, Math.floor((index * stepsPerEpoch) / order.length)]),
-  );
+  const count = agentSteps(agent.training!, order.length);
+  const steps = new Map(order.map((task, index) => [task, stepAt(index, order.length, count)]));
   for await (const [{ task_id, role, sampled }, { advantage }] of zipRecords(
     readTraces(store, traces),
     store.records<RewardRecord>(rewards),

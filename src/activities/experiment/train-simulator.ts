@@ -1,5 +1,6 @@
 import { recall, regressionRecords, repeatsIn, splitByAge } from '../../coevolution/environment-pool.ts';
 import type { RegressionRecord } from '../../coevolution/environment-pool.ts';
+import { cutIntoSteps, stepCount } from '../../coevolution/optimizer-steps.ts';
 import { capFamilies, hasFlatRewards } from '../../coevolution/guards.ts';
 import { effectiveSampleSize, regressionWeights } from '../../coevolution/regression-weights.ts';
 import type { Experiment } from '../../config/experiment.ts';
@@ -89,7 +90,10 @@ async function readPool(store: ObjectStore, file: FileRef): Promise<PoolEntry[]>
   return pool;
 }
 
-/** Draws the batch of each step from D_env: recent records without replacement, and some older ones. */
+/**
+ * Draws the batch of each step from D_env: recent records, and some older ones. Each step has a fresh
+ * draw without replacement, or, if no number of steps is set, the steps are one pass over all recent records.
+ */
 function drawStepBatches(
   experiment: Experiment,
   epoch: number,
@@ -107,10 +111,13 @@ function drawStepBatches(
       discount: memory.deduplicate ? 1 / (1 + repeatsOf(record)) : 1,
     }));
   };
-  return Array.from({ length: stepsPerEpoch }, (_, step) => {
+  const steps = stepCount(candidates.length, { steps: stepsPerEpoch, size: recordsPerStep });
+  const pass = randomStream(deriveSeed(experiment.seed, epoch, 'environment-pass'));
+  const batches = stepsPerEpoch !== null ? [] : cutIntoSteps(pass.shuffle(candidates), steps);
+  return Array.from({ length: steps }, (_, step) => {
     const random = randomStream(deriveSeed(experiment.seed, epoch, 'environment-steps', step));
     const remembered = recallOlder(random);
-    const drawn = random.shuffle(candidates).slice(0, recordsPerStep);
+    const drawn = batches[step] ?? random.shuffle(candidates).slice(0, recordsPerStep);
     return weighEntries(experiment, [...drawn, ...remembered]);
   });
 }
