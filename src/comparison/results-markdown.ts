@@ -85,10 +85,7 @@ export function resultsMarkdown(summary: Summary): string {
     'Other models, other tasks, and one run without intervals there: directions can be compared, sizes can not.',
     paperTable(summary),
     '## Runs',
-    table(
-      ['run', 'last line of its ledger'],
-      arms.flatMap(({ runs }) => runs.map(({ id, ledger }) => [`\`${id}\``, `\`${ledger.slice(0, 16)}\``])),
-    ),
+    runsTable(summary),
     '',
   ]
     .join('\n\n')
@@ -228,6 +225,17 @@ function kindParts(arms: readonly ArmSummary[]): string[] {
 function thinToNine<T>(items: readonly T[]): T[] {
   const step = Math.max(1, Math.ceil((items.length - 1) / 8));
   return items.filter((_, index) => index % step === 0 || index === items.length - 1);
+}
+
+function runsTable({ arms, homes }: Summary): string {
+  const homeOf = (id: string): string[] =>
+    homes.filter(({ runs }) => runs.includes(id)).map(({ name: home }) => home);
+  return table(
+    ['run', 'last line of its ledger', ...(homes.length === 0 ? [] : ['home'])],
+    arms.flatMap(({ runs }) =>
+      runs.map(({ id, ledger }) => [`\`${id}\``, `\`${ledger.slice(0, 16)}\``, ...homeOf(id)]),
+    ),
+  );
 }
 
 function paperTable(summary: Summary): string {

@@ -4,10 +4,8 @@ import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { findings, WINDOW } from '../report/findings.ts';
 import { measured, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
-import type { LedgerEntry } from '../runs/ledger-entry.ts';
-import { hashOf } from '../store/canonical-json.ts';
-import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ArmRun } from '../types/comparison-inputs.ts';
+import type { Origin } from '../runs/file-schemas.ts';
 import { areaUnderCurve, rolloutsToThreshold, scoreAt } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
 
@@ -154,35 +152,7 @@ export interface RunRecord extends ArmRun {
   warm: { agent: string; environment: string };
   /** Epochs that ran under settings other than the comparison's. */
   changed: number[];
-}
-
-/** @param lines at least one: the first is the preparation */
-export function createRunRecord(
-  run: ArmRun,
-  experiment: Experiment,
-  lines: readonly LedgerLine<LedgerEntry>[],
-): RunRecord {
-  const [first, last] = [lines[0]!, lines.at(-1)!];
-  const { agent, environment } = first.outputs.state;
-  const wanted = hashOf(experiment);
-  return {
-    ...run,
-    experiment,
-    rows: lines.map(({ epoch, metrics, notes }) => ({
-      epoch,
-      metrics,
-      notes,
-      time: {},
-      at: null,
-      outputs: {},
-    })),
-    ledger: hashOf(last),
-    warm: {
-      agent: agent.checkpoint?.sha256 ?? agent.name,
-      environment: environment.checkpoint?.sha256 ?? environment.name,
-    },
-    changed: lines.filter(({ inputs }) => inputs.experiment.sha256 !== wanted).map(({ epoch }) => epoch),
-  };
+  origin: Origin;
 }
 
 /** Held-out success against the rollouts made; they may be below the budget, as invalid tasks get none. */

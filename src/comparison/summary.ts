@@ -17,12 +17,19 @@ import { judgeClaims } from './claims.ts';
 import type { Claims } from './claims.ts';
 import { summarizeCrossPlay } from './cross-play.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
+import { describeUnmeasured, measuresOf } from './measured-policies.ts';
+import { armRuns, experimentOf } from './plan.ts';
+import { runRecordOf } from './portable-run.ts';
+import type { PortableRun } from './portable-run.ts';
 import { judgePrimary } from './primary.ts';
 import type { PrimaryResult } from './primary.ts';
+import { describeHomes, homesOf } from './origins.ts';
+import type { HomeRuns } from './origins.ts';
 import { summarizeProbes } from './probes.ts';
 import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
 import type { RunRecord } from './run-metrics.ts';
+import { inSameRun } from './runs-file.ts';
 import { correctTable } from './secondary-tests.ts';
 import type { ComparedArms } from './secondary-tests.ts';
 
@@ -60,6 +67,8 @@ export interface Summary {
   probes: ProbeSummary[];
   /** The claims of the method and whether they held here, for each preset. */
   claims: Claims[];
+  /** Where the runs were made, if not all in one home. */
+  homes: HomeRuns[];
   /** What a reader must know before trusting the figures. */
   notes: string[];
 }
@@ -79,6 +88,22 @@ export interface Against extends DifferenceTable {
 /** @see Summary.comparison */
 export const comparisonHash = (comparison: Comparison): string =>
   hashOf({ ...comparison, concurrency: null, order: Object.keys(comparison.arms) });
+
+/**
+ * The summary of a comparison's runs as lines of a runs file: equal lines give an equal summary, wherever the runs
+ * were made.
+ * @param id of the comparison, which is in the ids of its runs
+ * @throws InvalidConfig if the runs under a seed did not start from the same policies
+ */
+export function summarizeRuns(comparison: Comparison, id: string, lines: readonly PortableRun[]): Summary {
+  const runs = armRuns(id, comparison).flatMap((run) =>
+    lines
+      .filter((line) => inSameRun(line, run))
+      .map((line) => runRecordOf(line, run, experimentOf(comparison, run))),
+  );
+  const { crossPlay, probed } = measuresOf(lines, comparison);
+  return summarize(comparison, runs, crossPlay, probed);
+}
 
 /** @throws InvalidConfig if the runs under a seed did not start from the same policies */
 export function summarize(
@@ -124,7 +149,13 @@ export function summarize(
     againstControls: correctTable(compareWithControls(arms, experiments), primary),
     ...measures,
     claims: judgeClaims({ arms, experiments, ...measures }),
-    notes: [...cautionNotes(runs, seeds), ...describeAgentTrainingDifferences(experiments, baseline)],
+    homes: homesOf(runs),
+    notes: [
+      ...cautionNotes(runs, seeds),
+      ...describeHomes(runs),
+      ...describeUnmeasured(comparison, { crossPlay, probed }),
+      ...describeAgentTrainingDifferences(experiments, baseline),
+    ],
   };
 }
 

@@ -162,3 +162,13 @@ export const startedComparisonSchema = z.looseObject({
   arms: z.record(z.string(), experimentSchema),
   baseline: z.string(),
 });
+
+/** Where a run was made: another home is another stretch of work, another processor gives other bits. */
+export const originSchema = z.strictObject({
+  home: z.string().regex(/^[0-9a-f]{8}$/, 'expected 8 hexadecimal digits'),
+  machine: z.string().max(200),
+});
+export type Origin = z.infer<typeof originSchema>;
+
+/** `origin.json` beside the comparisons: what their runs call this home folder. */
+export const homeNameSchema = originSchema.pick({ home: true });

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { arch, cpus, platform } from 'node:os';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Comparison } from '../config/comparison.ts';
@@ -13,7 +15,13 @@ import { followNoLinksBelow } from '../store/real-place.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { RunEpoch } from '../types/nightly-inputs.ts';
 import type { NightRecord } from '../types/nightly-types.ts';
-import { evaluationResultsSchema, nightSchema, startedComparisonSchema } from './file-schemas.ts';
+import {
+  evaluationResultsSchema,
+  homeNameSchema,
+  nightSchema,
+  startedComparisonSchema,
+} from './file-schemas.ts';
+import type { Origin } from './file-schemas.ts';
 import type { RunFolder } from './run-folder.ts';
 
 /** Folders of runs and of results, by id. */
@@ -70,6 +78,10 @@ export class ComparisonFolder extends ResultFolder {
   readonly reportFile: string;
   /** What the arms have used, from the runs' times and events too. */
   readonly costsFile: string;
+  /** Its runs as lines that another home can continue from, and those that came from another. */
+  readonly runsFile: string;
+  readonly carriedFile: string;
+  readonly #originFile: string;
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
@@ -79,6 +91,29 @@ export class ComparisonFolder extends ResultFolder {
     this.resultsFile = join(this.path, 'results.md');
     this.reportFile = join(this.path, 'report.html');
     this.costsFile = join(this.path, 'costs.md');
+    this.runsFile = join(this.path, 'runs.jsonl');
+    this.carriedFile = join(this.path, 'carried.jsonl');
+    this.#originFile = join(this.path, '..', 'origin.json');
+  }
+
+  /**
+   * Which home folder and which kind of machine this is, for the lines of its runs. A home gets its name, which
+   * says nothing, when it is first asked for. @throws InvalidArtifact, StoreUnavailable
+   */
+  async origin(): Promise<Origin> {
+    const machine = `${platform()} ${arch()}, ${cpus()[0]?.model.trim() ?? 'unknown processor'}`.slice(
+      0,
+      200,
+    );
+    const named = await readJsonFile<{ home: string }>(
+      this.#originFile,
+      'Remove it: the home folder gets another name.',
+      homeNameSchema,
+    );
+    if (named !== undefined) return { home: named.home, machine };
+    const home = randomBytes(4).toString('hex');
+    await atomicWrite(this.#originFile, `${JSON.stringify({ home })}\n`);
+    return { home, machine };
   }
 
   /**

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
-import { generatedPart, summaryFileFor } from '../../src/cli/lib/comparison-results.ts';
+import { generatedPart, runsFileFor, summaryFileFor } from '../../src/cli/lib/comparison-results.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
-import { comparisonHash, RULES } from '../../src/comparison/summary.ts';
+import { parseRunsFile, runsOf } from '../../src/comparison/runs-file.ts';
+import { comparisonHash, RULES, summarizeRuns } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
@@ -43,6 +44,16 @@ describe.each(documents)('%s', (document) => {
     }
     expect(text).toBe(resultsMarkdown(summary));
     expect(summary.comparison).toBe(comparisonHash(parseComparison(experimentFile(summary.name))));
+  });
+
+  test('follows from its runs, where they are published', () => {
+    const file = join(repository, runsFileFor(document));
+    if (!existsSync(file)) return;
+    const comparison = parseComparison(experimentFile(summary.name));
+    const { id, arm, seed } = { arm: summary.arms[0]!.arm, ...summary.arms[0]!.runs[0]! };
+    const lines = runsOf(comparison, parseRunsFile(file, readFileSync(file, 'utf8')));
+    const again = summarizeRuns(comparison, id.slice(0, -`.${arm}.${seed}`.length), lines);
+    expect(JSON.parse(JSON.stringify(again))).toEqual(summary);
   });
 
   test('has the figures and the ledgers of its runs', () => {

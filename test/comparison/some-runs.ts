@@ -34,6 +34,7 @@ export const runs = (comparison: Comparison, courses: Record<string, Course>): R
         ledger: `${arm}${seed}`.padEnd(64, '0'),
         warm: { agent: `agent-${seed}`, environment: `environment-${seed}` },
         changed: [],
+        origin: { home: '00000000', machine: 'linux x64, some processor' },
         rows: Array.from({ length: 13 }, (_, epoch) => ({
           epoch,
           notes: [],

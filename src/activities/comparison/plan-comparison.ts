@@ -1,4 +1,5 @@
-import { armRuns, experimentOf } from '../../comparison/plan.ts';
+import { runsToMake } from '../../comparison/finished-runs.ts';
+import { experimentOf } from '../../comparison/plan.ts';
 import { comparisonIdPattern, comparisonIdRule, parseComparison } from '../../config/comparison.ts';
 import type { Comparison } from '../../config/comparison.ts';
 import type { Experiment } from '../../config/experiment.ts';
@@ -44,7 +45,8 @@ export function createParseComparison(dependencies: Dependencies) {
       );
     if (existing === undefined || hashOf(existing) !== hashOf(comparison)) await folder.write(comparison);
     const { concurrency, crossPlay, probes } = comparison;
-    const runs = armRuns(id, comparison);
+    // What another home has finished is neither run nor measured again: its policies are there.
+    const runs = await runsToMake(dependencies, id, comparison);
     return {
       id,
       runs,

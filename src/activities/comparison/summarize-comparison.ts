@@ -1,12 +1,13 @@
 import { collect } from '../../async/streams.ts';
-import { armRuns, experimentOf } from '../../comparison/plan.ts';
+import { readRunStates } from '../../comparison/finished-runs.ts';
+import type { RunState } from '../../comparison/finished-runs.ts';
+import { withMeasures } from '../../comparison/measured-policies.ts';
+import type { PortableRun } from '../../comparison/portable-run.ts';
 import type { ProbedAgent } from '../../comparison/probes.ts';
 import { writeComparisonReport } from '../../comparison/report.ts';
 import { resultsMarkdown } from '../../comparison/results-markdown.ts';
-import { createRunRecord } from '../../comparison/run-metrics.ts';
-import type { RunRecord } from '../../comparison/run-metrics.ts';
-import { summarize } from '../../comparison/summary.ts';
-import { openRun } from '../../runs/ledger-entry.ts';
+import { runsFileText } from '../../comparison/runs-file.ts';
+import { summarizeRuns } from '../../comparison/summary.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { ProbeRecord, SummarizeInput } from '../../types/comparison-inputs.ts';
 import type { Summarized } from '../../types/comparison-types.ts';
@@ -16,30 +17,22 @@ import type { Dependencies } from '../dependencies.ts';
 import { readComparison } from './plan-comparison.ts';
 
 /**
- * Summarizes the runs from their ledgers, the cross-play and the probes alone, so that the files are the same
- * whenever and wherever it is done.
+ * Summarizes the runs from their ledgers or, where they were made in another home, from their lines, and from the
+ * cross-play and the probes: the files are the same whenever and wherever it is done. `runs.jsonl` has all that
+ * they are made of.
  * @throws InvalidConfig for a run that lacks epochs, or did not start like the others of its seed
  */
 export function createSummarizeComparison(dependencies: Dependencies) {
   return async ({ id, crossPlay, probes }: SummarizeInput): Promise<Summarized> => {
     const comparison = await readComparison(dependencies, id);
     const { heartbeat } = dependencies.activityContext();
-    const runs: RunRecord[] = [];
-    for (const run of armRuns(id, comparison)) {
-      const opened = await openRun(dependencies.runFolder(run.id));
-      const lines = (await opened?.ledger.read()) ?? [];
-      const experiment = experimentOf(comparison, run);
-      if (lines.at(-1)?.epoch !== experiment.epochs)
-        throw new InvalidConfig(
-          `comparison: ${run.id} ends with epoch ${lines.at(-1)?.epoch ?? 'none'} of ${experiment.epochs}`,
-        );
-      runs.push(createRunRecord(run, experiment, lines));
-      heartbeat({ runs: runs.length });
-    }
-    const probedAgents = await Promise.all(probes.map((probe) => readProbe(dependencies.store, probe)));
-    const summary = summarize(comparison, runs, crossPlay, probedAgents);
+    const states = await readRunStates(dependencies, id, comparison, (runs) => heartbeat({ runs }));
+    const probed = await Promise.all(probes.map((probe) => readProbe(dependencies.store, probe)));
+    const runs = withMeasures(states.map(requireFinished), { crossPlay, probed }, comparison);
+    const summary = summarizeRuns(comparison, id, runs);
     heartbeat({ runs: runs.length, summed: true });
     const folder = dependencies.comparisonFolder(id);
+    await folder.writeFile(folder.runsFile, runsFileText(runs));
     await folder.writeFile(folder.summaryFile, `${JSON.stringify(summary, null, 1)}\n`);
     await folder.writeFile(folder.resultsFile, resultsMarkdown(summary));
     await writeComparisonReport(summary, folder.reportFile);
@@ -49,6 +42,11 @@ export function createSummarizeComparison(dependencies: Dependencies) {
       report: folder.inHome(folder.reportFile),
     };
   };
+}
+
+function requireFinished({ run, experiment, finished, ends }: RunState): PortableRun {
+  if (finished !== null) return finished;
+  throw new InvalidConfig(`comparison: ${run.id} ends with epoch ${ends ?? 'none'} of ${experiment.epochs}`);
 }
 
 /** @throws InvalidArtifact if a file of the probe is damaged or missing */

@@ -9,6 +9,8 @@ import { byteText, countText } from '../lib/text.ts';
 interface CompareOptions extends TemporalOptions {
   id?: string;
   docs?: string;
+  runs?: string[];
+  saveRuns?: string;
   dryRun?: boolean;
   prices?: string;
 }
@@ -19,6 +21,8 @@ Runs that are finished are not run again. Starting an id again continues, with t
 Examples:
   genenv compare experiments/compare-tiny.json
   genenv compare experiments/compare-laptop.json --docs docs/results.md
+  genenv compare experiments/compare-laptop.json --save-runs docs/results.runs.jsonl
+  genenv compare experiments/compare-laptop.json --runs docs/results.runs.jsonl --docs docs/results.md
   genenv compare experiments/compare-laptop.json --dry-run --prices experiments/prices.json`;
 
 export function addCompare({ program, context, exit }: CommandParts): void {
@@ -31,6 +35,13 @@ export function addCompare({ program, context, exit }: CommandParts): void {
       'id of the comparison: its folder and its workflow id (default: the name in the file)',
     )
     .option('--docs <path>', 'write the results there too, such as docs/results.md')
+    .option(
+      '--runs <path>',
+      'a file of runs that another home has finished, made by --docs or --save-runs; may be repeated',
+      (path: string, paths: string[]) => [...paths, path],
+      [],
+    )
+    .option('--save-runs <path>', 'write the finished runs of this home to a file for --runs; start nothing')
     .option('--dry-run', 'print the runs and what they would take; start nothing');
   addTemporalOptions(addPricesOption(command), SERVED_ADDRESS)
     .addHelpText('after', EXAMPLES)
@@ -49,6 +60,9 @@ async function compare(file: string, options: CompareOptions, context: CliContex
     context.print(await describeComparison(id, comparison, options.prices, context));
     return exitCodes.ok;
   }
+  const { carryRuns, saveRuns } = await import('../lib/carried-runs.ts');
+  if (options.saveRuns !== undefined) return saveRuns(id, comparison, options.saveRuns, context);
+  await carryRuns(id, comparison, options.runs ?? [], context);
   const { runInSession } = await import('../lib/follow.ts');
   const { runComparison } = await import('../lib/run-comparison.ts');
   const { showComparison } = await import('../lib/comparison-results.ts');
@@ -69,6 +83,7 @@ async function compare(file: string, options: CompareOptions, context: CliContex
       file,
       ...(options.id === undefined ? [] : [`--id ${id}`]),
       ...(options.docs === undefined ? [] : [`--docs ${options.docs}`]),
+      ...(options.runs ?? []).map((path) => `--runs ${path}`),
     ].join(' '),
     follow: (session, interruption) => runComparison(session, { id, raw, comparison }, context, interruption),
     end: () => showComparison(id, options.docs, context),

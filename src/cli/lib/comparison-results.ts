@@ -30,7 +30,11 @@ export async function showComparison(
     return exitCodes.ok;
   }
   context.print(resultsTable(JSON.parse(summary) as Summary));
-  if (docs !== undefined) await writeResultsDocument(docs, results, summary);
+  if (docs !== undefined) {
+    await writeResultsDocument(docs, results, summary);
+    const runs = await folder.readText(folder.runsFile);
+    if (runs !== undefined) await atomicWrite(runsFileFor(docs), runs);
+  }
   context.print(`Results: ${docs ?? folder.resultsFile}`);
   context.print(`Report: ${folder.reportFile}`);
   const costs = await writeArmCosts(id, context);
@@ -86,5 +90,8 @@ export async function writeResultsDocument(file: string, results: string, summar
 
 /** The part of a results document that the command writes. */
 export const generatedPart = (document: string): string => document.split(`\n${HANDWRITTEN_BELOW}`)[0]!;
+
+/** Where the runs of a document are, from which it can be made again. */
+export const runsFileFor = (document: string): string => `${document.replace(/\.md$/, '')}.runs.jsonl`;
 
 export const summaryFileFor = (document: string): string => `${document.replace(/\.md$/, '')}.json`;

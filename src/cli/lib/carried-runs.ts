@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readCarried, readRunStates } from '../../comparison/finished-runs.ts';
+import { inSameRun, parseRunsFile, runsFileText, runsOf } from '../../comparison/runs-file.ts';
+import type { PortableRun } from '../../comparison/portable-run.ts';
+import type { Comparison } from '../../config/comparison.ts';
+import { ComparisonFolder } from '../../runs/result-folders.ts';
+import { RunFolder } from '../../runs/run-folder.ts';
+import { atomicWrite } from '../../store/atomic-write.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, ExitCode } from '../context.ts';
+
+const foldersOf = (context: CliContext) => {
+  const home = homeFolder(context.env);
+  return {
+    runFolder: (id: string) => new RunFolder(join(home, 'runs'), id),
+    comparisonFolder: (id: string) => new ComparisonFolder(join(home, 'comparisons'), id),
+  };
+};
+
+/**
+ * Puts runs that another home has finished beside the comparison, so that it does not make them again. Those that
+ * are there already stay.
+ * @throws InvalidConfig for a file or a run that is not as it has to be, and for a run that is finished here with
+ * another ledger
+ */
+export async function carryRuns(
+  id: string,
+  comparison: Comparison,
+  files: readonly string[],
+  context: CliContext,
+): Promise<void> {
+  if (files.length === 0) return;
+  const read = (await Promise.all(files.map(readRunsFile))).flat();
+  const folders = foldersOf(context);
+  const folder = folders.comparisonFolder(id);
+  const carried = runsOf(comparison, [...(await readCarried(folder, comparison)), ...read]);
+  const states = await readRunStates(folders, id, comparison);
+  for (const { run, finished, isCarried } of states) {
+    const line = carried.find((candidate) => inSameRun(candidate, run));
+    if (finished === null || isCarried || line === undefined || line.ledger === finished.ledger) continue;
+    throw new InvalidConfig(
+      `runs file: ${run.arm}, seed ${run.seed}: its ledger ends with ${line.ledger.slice(0, 12)}, and that of ` +
+        `${run.id} in this home with ${finished.ledger.slice(0, 12)}; take the line out, or the run's folder away`,
+    );
+  }
+  await folder.writeFile(folder.carriedFile, runsFileText(carried));
+  const unknown = read.filter((line) => !carried.some((kept) => inSameRun(kept, line))).length;
+  context.print(
+    `Carried: ${carried.length} of ${states.length} runs` +
+      (unknown === 0
+        ? '.'
+        : `; ${unknown} of arms or seeds that the comparison does not have were left out.`),
+  );
+}
+
+async function readRunsFile(file: string) {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new CliError(
+      `--runs: got ${JSON.stringify(file)}, which cannot be read (${(error as Error).message}); expected a file ` +
+        'that --docs or --save-runs wrote',
+      exitCodes.badInput,
+    );
+  });
+  return parseRunsFile(file, text);
+}
+
+/** Writes what is finished, here or carried, for another home to continue from. Nothing is measured or started. */
+export async function saveRuns(
+  id: string,
+  comparison: Comparison,
+  file: string,
+  context: CliContext,
+): Promise<ExitCode> {
+  const folders = foldersOf(context);
+  const states = await readRunStates(folders, id, comparison);
+  const finished = states.flatMap((state) => (state.finished === null ? [] : [state.finished]));
+  const runs = runsOf(comparison, [
+    ...(await measuredLines(folders.comparisonFolder(id), finished)),
+    ...finished,
+  ]);
+  await atomicWrite(file, runsFileText(runs));
+  context.print(
+    `${file}: ${runs.length} of ${states.length} runs. Continue elsewhere with genenv compare FILE --runs ${file}`,
+  );
+  return exitCodes.ok;
+}
+
+/** Lines of the last results, for what was measured on policies of the same runs. */
+async function measuredLines(
+  folder: ComparisonFolder,
+  finished: readonly PortableRun[],
+): Promise<PortableRun[]> {
+  const text = await folder.readText(folder.runsFile);
+  const lines = text === undefined ? [] : parseRunsFile(folder.runsFile, text);
+  return lines.filter(({ experiment, ledger }) =>
+    finished.some((run) => run.experiment === experiment && run.ledger === ledger),
+  );
+}

@@ -1,0 +1,105 @@
+/** A comparison that is begun in one home folder and continues in another, from a file of its finished runs. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createComparisonActivities } from '../../src/activities/index.ts';
+import { carryRuns, saveRuns } from '../../src/cli/lib/carried-runs.ts';
+import { parseComparison } from '../../src/config/comparison.ts';
+import type { ArmRun } from '../../src/types/comparison-inputs.ts';
+import { begin, plainEpoch } from '../../test-support/plain-epochs.ts';
+import { tinyComparison } from '../../test-support/tiny-comparison.ts';
+import { someRun } from './some-run.ts';
+
+const file = tinyComparison({ probes: null });
+const comparison = parseComparison(file);
+const { name: id } = comparison;
+const runNames = (runs: readonly ArmRun[]): string[] => runs.map(({ arm, seed }) => `${arm} ${seed}`);
+
+/** A home folder with a comparison in it, whose runs go in a plain loop. */
+async function someHome() {
+  const { home, dependencies, activities } = await someRun({ world: comparison.arms.tuned!.world });
+  const own = createComparisonActivities(dependencies);
+  const printed: string[] = [];
+  const context = {
+    env: { GENENV_HOME: home },
+    print: (line: string) => printed.push(line),
+    warn: () => undefined,
+    terminal: null,
+  };
+  return {
+    home,
+    printed,
+    plan: async () => (await own.parseComparison({ id, file })).runs,
+    finish: async (runs: readonly ArmRun[]) => {
+      for (const run of runs) {
+        const { plan, prepared } = await begin(activities, run.id, await own.armExperiment({ id, run }));
+        let committed = prepared;
+        while (committed.epoch < 2) committed = await plainEpoch(activities, plan, committed);
+      }
+    },
+    save: (path: string) => saveRuns(id, comparison, path, context),
+    carry: (...paths: string[]) => carryRuns(id, comparison, paths, context),
+    results: async () => {
+      await own.summarizeComparison({ id, crossPlay: [], probes: [] });
+      return readFile(join(home, 'comparisons', id, 'results.md'), 'utf8');
+    },
+  };
+}
+const withoutHomes = (results: string): string =>
+  results
+    .replace(/^> The runs were made in .*\n\n/m, '')
+    .replace(
+      '| run | last line of its ledger | home |\n| --- | --- | --- |',
+      '| run | last line of its ledger |\n| --- | --- |',
+    )
+    .replace(/^(\| `\S+` \| `\S+` \|) [AB] \|$/gm, '$1');
+
+test('what one home has finished another does not make again, and the results are the same', async () => {
+  const [first, second, alone, empty] = await Promise.all([someHome(), someHome(), someHome(), someHome()]);
+  const planned = await first.plan();
+  await first.finish(planned.slice(0, 2));
+  const path = join(first.home, 'first.runs.jsonl');
+  await first.save(path);
+  expect(first.printed.join()).toContain('2 of 4 runs');
+
+  await second.carry(path);
+  const left = await second.plan();
+  expect(runNames(left)).toEqual(['tuned 2', 'random 2']);
+  await second.finish(left);
+  const joined = await second.results();
+  expect(joined).toContain('The runs were made in 2 homes');
+  expect(joined).toContain('Cross-play: not measured for tuned under seed 1');
+
+  await alone.finish(await alone.plan());
+  expect(withoutHomes(joined)).toBe(await alone.results());
+
+  // All of it from the lines that the second home has written, without a run.
+  const written = join(second.home, 'comparisons', id, 'runs.jsonl');
+  await empty.carry(written);
+  expect(await empty.plan()).toEqual([]);
+  expect(await empty.results()).toBe(joined);
+  expect(await readFile(join(empty.home, 'comparisons', id, 'runs.jsonl'), 'utf8')).toBe(
+    await readFile(written, 'utf8'),
+  );
+}, 120_000);
+
+test('a run that is finished here with another ledger is not replaced', async () => {
+  const [first, second] = await Promise.all([someHome(), someHome()]);
+  const [run] = await first.plan();
+  await first.finish([run!]);
+  const path = join(first.home, 'first.runs.jsonl');
+  await first.save(path);
+  await second.plan();
+  await second.finish([run!]);
+  // The same ledger may be carried to where it is.
+  await second.carry(path);
+  expect(runNames(await second.plan())).toContain('tuned 1');
+  const line = JSON.parse(await readFile(path, 'utf8')) as { ledger: string };
+  await writeFile(path, `${JSON.stringify({ ...line, ledger: '0'.repeat(64) })}\n`);
+  const third = await someHome();
+  await third.plan();
+  await third.finish([run!]);
+  await expect(third.carry(path)).rejects.toThrow(
+    'runs file: tuned, seed 1: its ledger ends with 000000000000',
+  );
+}, 120_000);
