@@ -1,5 +1,11 @@
 import { MAX_CLUSTERED } from '../coevolution/guards.ts';
-import { fitsModelsFromScratch, hasWarmUpCorpus, textLimits, worldProblems } from '../worlds/settings.ts';
+import {
+  fitsModelsFromScratch,
+  hasSeveralTurns,
+  hasWarmUpCorpus,
+  textLimits,
+  worldProblems,
+} from '../worlds/settings.ts';
 import { replayCount } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 import { engineModelProblem } from './model-folder.ts';
@@ -90,7 +96,7 @@ function* servingProblems(experiment: Experiment): Generator<string> {
     );
   if (trained && serving.publish === 'none')
     yield 'serving.publish: got "none"; a trained policy needs "vllm-lora"';
-  if (textLimits(experiment.world)?.agent.turns !== undefined && !serving.returnsTokenIds)
+  if (hasSeveralTurns(experiment.world) && !serving.returnsTokenIds)
     yield (
       `serving.returnsTokenIds: got false; a rollout of the world "${experiment.world.type}" takes ` +
       'several turns, which needs token ids'

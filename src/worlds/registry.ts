@@ -1,5 +1,6 @@
 import { dataFileReader } from '../store/data-files.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
+import { createAlfworld } from './alfworld/alfworld.ts';
 import { callsDefinition, createCalls } from './calls/calls.ts';
 import { createChainOps } from './chainops/chainops.ts';
 import { allowedWorlds, loadExternal } from './external/load-external.ts';
@@ -32,6 +33,8 @@ export function createWorld(settings: WorldSettings): World {
       return createTravel(settings);
     case 'programs':
       return createPrograms(settings);
+    case 'alfworld':
+      return createAlfworld(settings);
     case 'external':
       throw new InvalidConfig(
         `experiment: world.type: got "external"; the world ${settings.name} is loaded by a worker that allows it, not here`,

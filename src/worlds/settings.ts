@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alfworldProblems, alfworldSettings, alfworldTexts } from './alfworld/settings.ts';
 import { callsProblems, callsSettings } from './calls/settings.ts';
 import { chainOpsProblems, chainOpsSettings, chainOpsTexts } from './chainops/settings.ts';
 import { externalSettings } from './external/settings.ts';
@@ -19,6 +20,7 @@ export const worldSettings = z
     callsSettings,
     travelSettings,
     programsSettings,
+    alfworldSettings,
     externalSettings,
   ])
   .describe('The family of tasks.');
@@ -42,6 +44,8 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
       return travelProblems(settings);
     case 'programs':
       return programsProblems(settings);
+    case 'alfworld':
+      return alfworldProblems(settings);
     default:
       return [];
   }
@@ -56,6 +60,8 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
       return chainOpsTexts(settings);
     case 'minidesk':
       return miniDeskTexts(settings);
+    case 'alfworld':
+      return alfworldTexts(settings);
     default:
       return undefined;
   }
@@ -65,9 +71,14 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
 export const hasWarmUpCorpus = ({ type }: WorldSettings): boolean =>
   !['language', 'calls', 'travel'].includes(type);
 
+/** Whether a rollout takes several turns, whose tokens the server must give. */
+export const hasSeveralTurns = ({ type }: WorldSettings): boolean => ['minidesk', 'alfworld'].includes(type);
+
 /**
  * Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that
  * knows it.
  */
-export const fitsModelsFromScratch = ({ type }: WorldSettings): boolean =>
-  !['language', 'calls', 'travel', 'programs'].includes(type);
+export const fitsModelsFromScratch = (settings: WorldSettings): boolean =>
+  settings.type === 'alfworld'
+    ? settings.form === 'codes'
+    : !['language', 'calls', 'travel', 'programs'].includes(settings.type);

@@ -41,6 +41,7 @@ describe('the schema for editors', () => {
     'random-laptop',
     'chainops-nightly',
     'minidesk',
+    'alfworld',
     'qwen2.5-7b',
     'best-of-n-api',
     'calls',

@@ -28,6 +28,9 @@ const worlds = [
   ],
   ['programs', {}],
   ['programs', { format: 'chatml', maxCalls: 12, maxDepth: 6, baseCalls: [5, 8], wrongTools: [0, 8] }],
+  ['alfworld', {}],
+  ['alfworld', { form: 'codes' }],
+  ['alfworld', { format: 'chatml', receptacles: 8, objects: 8, turns: 20, heldOutPerCell: 1 }],
   ['chainops', { operations: 4, symbols: 9, maxDepth: 5, maxLength: 12 }],
 ].map(([type, changes]) => worldSettings.parse({ type, ...(changes as object) }));
 
