@@ -5,6 +5,7 @@ import { createCodesForm } from './codes.ts';
 import { drawHouse, randomAction } from './draw-task.ts';
 import type { HouseWanted } from './draw-task.ts';
 import { goalKinds, lamp, objectTypes, receptacleTypes } from './household.ts';
+import type { GoalKind } from './household.ts';
 import { playHouse } from './room.ts';
 import type { HouseAction } from './room.ts';
 import type { AlfworldSettings } from './settings.ts';
@@ -22,6 +23,7 @@ export function createAlfworld(settings: AlfworldSettings): World {
   const { turns } = settings;
   const form = settings.form === 'words' ? createWordsForm(settings.format) : createCodesForm(settings);
   const corpus = { form, limits: settings, ...settings.warmUp, baseSteps: settings.baseSteps };
+  const cells = cellsOf(settings);
   const taskOf = (spec: TaskSpec): HouseTask => {
     const parsed = parseHouse(spec, settings);
     if ('reason' in parsed)
@@ -41,9 +43,20 @@ export function createAlfworld(settings: AlfworldSettings): World {
     vocabulary: settings.form === 'words' ? wordsCharacters : codesCharacters,
     taskGrammar: houseGrammar(settings),
     baseTasks: (random) => drawSpecs(random, settings.baseTasks, { steps: settings.baseSteps }),
-    heldOutTasks: (random) => heldOutGrid(settings, random),
+    heldOutTasks: (random) =>
+      cells.flatMap(({ kind, steps }) =>
+        drawSpecs(random, settings.heldOutPerCell, { kind, steps: [steps, steps], isHeldOut: true }),
+      ),
+    uniformTask: (random) => {
+      // A small room may have no task of some cells.
+      for (const { kind, steps } of random.shuffle(cells)) {
+        const [spec] = drawSpecs(random, 1, { kind, steps: [steps, steps] });
+        if (spec !== undefined) return spec;
+      }
+      throw new RangeError(`no task of this world takes at most ${turns} actions`);
+    },
     taskAt: (difficulty, random) => {
-      const steps = Math.max(MIN_STEPS, Math.min(turns, Math.round(difficulty)));
+      const steps = Math.max(fewestActions.l, Math.min(turns, Math.round(difficulty)));
       const task = drawHouse(random, settings, { steps: [steps, steps] }) ?? drawHouse(random, settings)!;
       return houseSpec(task);
     },
@@ -112,24 +125,17 @@ export function createAlfworld(settings: AlfworldSettings): World {
   };
 }
 
-/** Go to the object, take it, go to where it belongs, and do what is left. */
-const MIN_STEPS = 3;
+/** Kinds of goals with the numbers of actions that they can take. */
+const cellsOf = ({ turns }: AlfworldSettings): { kind: GoalKind; steps: number }[] =>
+  goalKinds.flatMap((kind) =>
+    Array.from({ length: turns - fewestActions[kind] + 1 }, (_, index) => ({
+      kind,
+      steps: index + fewestActions[kind],
+    })),
+  );
 
-/** The same number of tasks for each goal type and number of actions; fewer if hardly any can be drawn. */
-function heldOutGrid(settings: AlfworldSettings, random: RandomStream): TaskSpec[] {
-  const { turns, heldOutPerCell } = settings;
-  return goalKinds.flatMap((kind) => {
-    const cells = Array.from({ length: turns + 1 }, () => new Set<TaskSpec>());
-    for (let draw = 0; draw < DRAWS_PER_TASK * turns * heldOutPerCell; draw++) {
-      const task = drawHouse(random, settings, { kind, isHeldOut: true });
-      if (task === undefined) break;
-      const cell = cells[referenceActions(task, settings)!.length]!;
-      if (cell.size < heldOutPerCell) cell.add(houseSpec(task));
-    }
-    return cells.flatMap((cell) => [...cell]);
-  });
-}
-const DRAWS_PER_TASK = 12;
+/** With the object in sight of the first place that is looked into, which is the tool and the target too. */
+const fewestActions: Record<GoalKind, number> = { p: 4, c: 4, h: 5, k: 5, l: 3, d: 4 };
 
 const closedTypes = new Set(receptacleTypes.flatMap(({ code, isOpenable }) => (isOpenable ? [code] : [])));
 
