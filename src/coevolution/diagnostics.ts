@@ -246,6 +246,18 @@ export function inBandShare(rates: readonly (number | null)[], band: Band = TARG
   return mean(measured.map((rate) => (isInBand(rate, band) ? 1 : 0)));
 }
 
+/**
+ * Calibration error: mean of |p̂ − α| over the measured success rates (null: not measured), in [0, 1]; null if
+ * none was measured. Noise alone keeps it above 0: with p = α = 0.5 for every task and n = 8 rollouts its mean
+ * is 0.137.
+ */
+export function calibrationError(rates: readonly (number | null)[], alpha: number): number | null {
+  requireRates('rates', rates);
+  requireInRange('alpha', alpha, 0, 1);
+  const measured = rates.filter((rate) => rate !== null);
+  return mean(measured.map((rate) => Math.abs(rate - alpha)));
+}
+
 export type BandResidence = {
   /** Index of the first epoch whose trailing mean is in the band; null: never. */
   entry: number | null;

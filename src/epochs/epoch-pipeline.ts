@@ -19,7 +19,14 @@ import type {
   UpdatedPools,
   WrittenPool,
 } from '../types/activity-types.ts';
-import type { PolicyRole, PolicyVersion, Run, RunState, WorkflowSettings } from '../types/run-state.ts';
+import type {
+  Metrics,
+  PolicyRole,
+  PolicyVersion,
+  Run,
+  RunState,
+  WorkflowSettings,
+} from '../types/run-state.ts';
 
 /** The activities of an epoch and of the preparation. `Committed` is what the last of them returns. */
 export interface PipelineActivities<Committed = CommittedEpoch> {
@@ -150,6 +157,7 @@ export async function runEpochPipeline<Committed>(
         agent.metrics,
         environment.metrics,
         ...(forgetting ? [forgetting.metrics] : []),
+        samplingMetrics(generated, rollouts),
       ],
       notes: [
         ...samplingNotes([...generated, ...rollouts]),
@@ -247,6 +255,13 @@ const samplingNotes = (samplings: readonly Sampling[]): string[] =>
 
 const total = (samplings: readonly Sampling[], field: 'tokens' | 'retried'): number =>
   samplings.reduce((sum, sampling) => sum + sampling[field], 0);
+
+/** What the epoch has sampled: candidates that no rollout was made of, and their tokens, are in no other count. */
+const samplingMetrics = (generated: readonly Sampling[], rollouts: readonly Sampling[]): Metrics => ({
+  'env/generated': generated.reduce((sum, { file }) => sum + file.count, 0),
+  'env/num_tokens': total(generated, 'tokens'),
+  'rollouts/num_tokens': total(rollouts, 'tokens'),
+});
 
 /**
  * Tokens that the model servers sampled and read; nothing if a phase was recorded without its prompts.

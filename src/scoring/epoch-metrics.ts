@@ -1,6 +1,7 @@
 import type { TimeSlices } from '../async/time-slices.ts';
 import {
   archiveDistance,
+  calibrationError,
   distinctShare,
   effectiveGroupRatio,
   inBandShare,
@@ -56,6 +57,7 @@ export class EpochMetrics {
   readonly #rewards = new RunningMean();
   readonly #deviations = new RunningMean();
   readonly #zeroDeviations = new RunningMean();
+  readonly #promptLengths = new RunningMean();
   readonly #lengths = new RunningMean();
   readonly #correctLengths = new RunningMean();
   readonly #agreements = new RunningMean();
@@ -95,6 +97,7 @@ export class EpochMetrics {
       const length = countSampledTokens(sampled);
       this.#rewards.add(reward);
       this.#lengths.add(length);
+      this.#promptLengths.add(sampled.prompt_token_ids.length);
       this.#maxLength = Math.max(this.#maxLength, length);
       if (isSolved(this.#world, reward)) this.#correctLengths.add(length);
       if (sampled.finish_reason === 'length') this.#clipped += 1;
@@ -145,6 +148,10 @@ export class EpochMetrics {
       'env/success_rate': average(tasks.map(({ success_rate }) => success_rate)),
       ...this.#histogram(tasks),
       'env/reward': average(tasks.map(({ env_reward }) => env_reward)),
+      'env/calibration_error': calibrationError(
+        tasks.map(({ success_rate }) => success_rate),
+        this.#experiment.difficulty.alpha,
+      ),
       'env/in_band_fraction': inBandShare(tasks.map(({ success_rate }) => success_rate)),
       'env/effective_group_ratio': effectiveGroupRatio(tasks),
       'env/signal': signalScore(tasks),
@@ -177,6 +184,7 @@ export class EpochMetrics {
       reward: this.#rewards.value,
       reward_std: this.#deviations.value,
       frac_reward_zero_std: this.#zeroDeviations.value,
+      'prompts/mean_length': this.#promptLengths.value,
       'completions/mean_length': this.#lengths.value,
       'completions/max_length': attempts > 0 ? this.#maxLength : null,
       'completions/clipped_ratio': attempts > 0 ? this.#clipped / attempts : null,

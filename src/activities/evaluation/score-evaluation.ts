@@ -1,4 +1,5 @@
 import { collect } from '../../async/streams.ts';
+import { meanOfFive } from '../../benchmarks/mean-of-five.ts';
 import type { OpenSuite, Score } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import { answerText } from '../../evaluation/answer-text.ts';
@@ -60,10 +61,11 @@ export function createScoreEvaluation(dependencies: Dependencies) {
     const scored = results.flatMap((suite) => ('scores' in suite ? [suite] : []));
     const complete = scored.filter((suite) => suite.whole);
     const scoresBySuite = new Map(complete.map(({ name, scores }) => [name, scores]));
-    const aggregates = dependencies.suites.benchmarks.flatMap((benchmark) => {
+    const ofBenchmarks = dependencies.suites.benchmarks.flatMap((benchmark) => {
       const hasScores = benchmark.suites.some(({ name }) => scoresBySuite.has(name));
       return hasScores ? (benchmark.aggregate?.(scoresBySuite) ?? []) : [];
     });
+    const aggregates = [...ofBenchmarks, ...meanOfFive(complete.flatMap(({ scores }) => scores))];
     const folder = dependencies.evaluationFolder(id);
     const all: EvaluationResults = {
       id,

@@ -2,6 +2,7 @@ import { difficultyFilter } from '../../coevolution/difficulty-filter.ts';
 import type { DifficultyRule } from '../../coevolution/difficulty-filter.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { isStarved } from '../../curriculum/epoch-tasks.ts';
+import { ROUNDING } from '../../numerics/preconditions.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FilterInput } from '../../types/activity-inputs.ts';
 import type { Filtered } from '../../types/activity-types.ts';
@@ -41,10 +42,17 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
             const reason = isDoubted ? 'verdicts differ' : validReason;
             const metric = `env/filtered/${reason.replaceAll(' ', '_')}`;
             metrics[metric] = (metrics[metric] ?? 0) + 1;
+            const keptForEnvironment = score.source === 'new' && keptFor('environment');
+            if (filter.type !== 'off' && score.source === 'new' && score.target_rate !== null) {
+              const tenth = Math.min(9, Math.floor(10 * score.target_rate + ROUNDING));
+              const [all, kept] = [`env/rate_tenths/${tenth}`, `env/rate_tenths_kept/${tenth}`];
+              metrics[all] = (metrics[all] ?? 0) + 1;
+              metrics[kept] = (metrics[kept] ?? 0) + Number(keptForEnvironment);
+            }
             yield {
               task_id: score.task_id,
               kept_for_agent: keptFor('agent'),
-              kept_for_environment: score.source === 'new' && keptFor('environment'),
+              kept_for_environment: keptForEnvironment,
               reason,
             };
           }

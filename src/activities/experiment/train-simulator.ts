@@ -174,6 +174,7 @@ function simulatorMetrics(
     'env/loss': metrics.loss ?? null,
     'env/grad_norm': metrics.grad_norm ?? null,
     'env/kl': result.kl.after,
+    'env/kl_capped': result.skipped === null ? Number(result.kl.rule !== 'none') : null,
     'env/steps': result.steps_done,
     'env/rwr_records': weights.length,
     'env/rwr_ess': effectiveSampleSize(weights),
