@@ -35,6 +35,7 @@ export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
     return { status: said, body: { error: { message: 'as the test wants it', ...code } } };
   }
   const full = typeof said === 'string' ? said : '';
+  const read = question.messages.reduce((sum, { content: text }) => sum + text.length, 0);
   const content = full.slice(0, question.max_tokens);
   const calls =
     typeof said === 'string'
@@ -61,7 +62,11 @@ export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
           finish_reason: content.length < full.length ? 'length' : 'stop',
         },
       ],
-      usage: { prompt_tokens: 0, completion_tokens: content.length, total_tokens: content.length },
+      usage: {
+        prompt_tokens: read,
+        completion_tokens: content.length,
+        total_tokens: read + content.length,
+      },
     },
   };
 }

@@ -251,7 +251,10 @@ function* seedProblems(worlds: Comparison['worlds'], arms: Comparison['arms']): 
 const sharedSettings = (experiment: Experiment) => ({
   world: experiment.world,
   agent: { model: experiment.agent.model },
-  environment: { model: experiment.environment.model },
+  environment: {
+    model: experiment.environment.model,
+    ...(experiment.environment.serving && { serving: experiment.environment.serving }),
+  },
   trainer: experiment.trainer,
   serving: experiment.serving,
   evaluation: experiment.evaluation,

@@ -7,9 +7,11 @@ import {
   worldProblems,
 } from '../worlds/settings.ts';
 import { replayCount } from './experiment.ts';
+import type { WorldSettings } from '../worlds/settings.ts';
 import type { Experiment } from './experiment.ts';
 import { engineModelProblem } from './model-folder.ts';
 import { positionsFromScratch } from './policies.ts';
+import { servedName, servedRoles } from './policy-servers.ts';
 import { vllmRanks } from './serving.ts';
 
 /** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
@@ -19,6 +21,7 @@ export function impossibleCombinations(experiment: Experiment): string[] {
     ...methodProblems(experiment),
     ...successBinProblems(experiment),
     ...servingProblems(experiment),
+    ...serversApartProblems(experiment),
     ...adapterServerProblems(experiment),
     ...embeddedServerProblems(experiment),
     ...modelProblems(experiment),
@@ -108,11 +111,14 @@ function* servingProblems(experiment: Experiment): Generator<string> {
     );
   if (serving.api === 'chat' && serving.returnsTokenIds)
     yield 'serving.returnsTokenIds: got true; expected false, since chat completions (serving.api) give no token ids';
-  if (serving.api === 'chat' && 'format' in experiment.world && experiment.world.format !== 'plain')
+  const { world } = experiment;
+  if (serving.api === 'chat' && 'format' in world && world.format !== 'plain')
     yield (
-      `world.format: got "${experiment.world.format}"; expected "plain", since chat completions ` +
+      `world.format: got "${world.format}"; expected "plain", since chat completions ` +
       '(serving.api) apply the model’s own template'
     );
+  else if (serving.api === 'chat' && environment.serving === undefined)
+    yield* simulatorFormatProblem(world, 'serving.api');
   if (serving.publish === 'none' && serving.models === null)
     yield 'serving.models: got null; with publish "none" the names of the served models are needed';
   for (const { role, policy } of rolesOf(experiment)) {
@@ -125,13 +131,49 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   }
 }
 
+/** The simulator's own server has one frozen model, which no policy of the run may be taken for. */
+function* serversApartProblems(experiment: Experiment): Generator<string> {
+  const { arm, environment, world } = experiment;
+  const { serving, model, training } = environment;
+  if (serving === undefined) return;
+  // Other arms refuse them whatever serves the simulator.
+  if (training !== null && arm.type === 'genenv')
+    yield (
+      'environment.training: got settings; the model behind environment.serving is frozen: set the field to ' +
+      'null, or take the arm "best-of-n"'
+    );
+  if (model.type !== 'pretrained' || model.adapter !== null || model.warmUp !== undefined)
+    yield (
+      'environment.model: got weights to make; expected {"type": "pretrained", "path": …} without adapter and ' +
+      'warmUp, since environment.serving has the weights: the path is a name for reports'
+    );
+  if (serving.model === servedName(experiment, 'agent') || /^(agent|environment)@/.test(serving.model))
+    yield (
+      `environment.serving.model: got "${serving.model}"; expected another name than the agent has on its server, ` +
+      'since requests go by it'
+    );
+  if (serving.api === 'chat') yield* simulatorFormatProblem(world, 'environment.serving.api');
+}
+
+/** A frame that is not taken for the agent's, or not by a server with chat completions. */
+function* simulatorFormatProblem(world: WorldSettings, api: string): Generator<string> {
+  if (!('format' in world)) return;
+  const own = 'simulatorFormat' in world ? world.simulatorFormat : undefined;
+  if ((own ?? world.format) !== 'plain')
+    yield (
+      `world.${world.type === 'programs' ? 'format' : 'simulatorFormat'}: got "${own ?? world.format}"; expected ` +
+      `"plain", since chat completions (${api}) apply the model’s own template`
+    );
+}
+
 /** One vLLM or SGLang serves one base model, and all policies as adapters over it. */
 function* adapterServerProblems(experiment: Experiment): Generator<string> {
   const { serving, agent, environment } = experiment;
   if (serving.type !== 'vllm' && serving.type !== 'sglang') return;
   const [server, maxRank] = serving.type === 'vllm' ? ['vLLM', vllmRanks.at(-1)!] : ['SGLang', Infinity];
   const maxLength = serving.type === 'vllm' ? serving.maxModelLen : undefined;
-  for (const { role, policy } of rolesOf(experiment)) {
+  const served = servedRoles(experiment);
+  for (const { role, policy } of rolesOf(experiment).filter(({ role }) => served.includes(role))) {
     const { model, sampling } = policy;
     if (model.type !== 'pretrained')
       yield `${role}.model.type: got "${model.type}"; expected "pretrained", since ${server} serves adapters over a model that it loads`;
@@ -146,6 +188,7 @@ function* adapterServerProblems(experiment: Experiment): Generator<string> {
       );
   }
   const [base, simulator] = [agent.model, environment.model];
+  if (!served.includes('environment')) return;
   if (base.type === 'pretrained' && simulator.type === 'pretrained' && base.path !== simulator.path)
     yield (
       `environment.model.path: got "${simulator.path}"; expected "${base.path}", as the agent has, since one ${server} ` +
@@ -200,7 +243,9 @@ function* embeddedServerProblems(experiment: Experiment): Generator<string> {
   if (serving.type !== 'embedded') return;
   const attempts = {
     'agent.rolloutsPerTask': agent.rolloutsPerTask,
-    'environment.variationsPerPrompt': environment.variationsPerPrompt,
+    ...(environment.serving === undefined && {
+      'environment.variationsPerPrompt': environment.variationsPerPrompt,
+    }),
     'evaluation.samples': evaluation.samples,
     'guards.frozenSamples': guards.frozenSamples,
   };

@@ -6,6 +6,13 @@ import { schemaField } from '../validation/limited-fields.ts';
 const price = z.number().min(0).max(1e6).optional();
 const speed = z.number().positive().max(1e9);
 
+const serverPrice = z
+  .strictObject({
+    millionTokensSampled: price.describe('A million tokens that it writes. Left out = as the others.'),
+    millionTokensRead: price.describe('A million tokens that it reads. Left out = as the others.'),
+  })
+  .optional();
+
 /** The prices file: what a run's Temporal actions, tokens and GPU hours cost, and since when. */
 export const pricesSchema = z
   .strictObject({
@@ -23,6 +30,7 @@ export const pricesSchema = z
     millionActions: price.describe('A million actions of Temporal Cloud. Left out = a server of your own.'),
     millionTokensSampled: price.describe('A million tokens that a model server writes.'),
     millionTokensRead: price.describe('A million tokens that a model server reads, the prompts.'),
+    simulator: serverPrice.describe('Of the simulator’s own server (`environment.serving`).'),
     gpuHour: price.describe('An hour of one GPU.'),
     gpus: z
       .strictObject({

@@ -104,8 +104,42 @@ export const servingSchema = z
   ])
   .describe('Where the policies are reached.');
 
+/** A server of one frozen model, whose answers are texts. */
+export const frozenServerSchema = z.strictObject({
+  type: z.literal('openai'),
+  baseUrl: httpUrl.describe('OpenAI-compatible server.'),
+  apiKeyEnv,
+  model: nameField.describe('Name of the model there; no policy of the run has the same.'),
+  api: z.enum(['completions', 'chat']).optional().describe('Endpoint that is asked. Left out = completions.'),
+  structuredOutput: z
+    .enum(['none', 'json_schema'])
+    .optional()
+    .describe(
+      'Whether the server holds the simulator to the world’s JSON Schema, in worlds that have one. Left out = none.',
+    ),
+});
+
 export type ServingSettings = z.infer<typeof servingSchema>;
+export type FrozenServer = z.infer<typeof frozenServerSchema>;
 export type VllmServing = z.infer<typeof vllmServingSchema>;
+
+/** The same server as settings of policies that are not published to it. */
+export const frozenServing = ({
+  type,
+  baseUrl,
+  apiKeyEnv: keyVariable,
+  api,
+  structuredOutput,
+}: FrozenServer): ServingSettings => ({
+  type,
+  baseUrl,
+  apiKeyEnv: keyVariable,
+  publish: 'none',
+  returnsTokenIds: false,
+  models: null,
+  ...(api && { api }),
+  ...(structuredOutput && { structuredOutput }),
+});
 
 /** Addresses of the servers that others have started; empty if the embedded stack is to start one. */
 export const outsideAddresses = ({ baseUrl }: Pick<VllmServing, 'baseUrl'>): string[] =>

@@ -4,6 +4,8 @@
 import { contaminationMessage, findContamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Contamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Experiment } from '../config/experiment.ts';
+import { servingOf } from '../config/policy-servers.ts';
+import type { ServingSettings } from '../config/serving.ts';
 import { PROMPT_TOO_LONG } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
 import { ROUNDING } from '../numerics/preconditions.ts';
@@ -33,8 +35,14 @@ export interface Candidate<Item> {
  * What the server holds the simulator's texts to: the schema or the grammar of the world's tasks, if it has one
  * and the server can. OpenAI's API has schemas alone, and on request.
  */
-export function structuredOutput(
-  { serving }: Pick<Experiment, 'serving'>,
+export const structuredOutput = (
+  experiment: Pick<Experiment, 'serving' | 'environment'>,
+  world: Pick<World, 'taskSchema' | 'taskGrammar'>,
+): Pick<CompletionRequest, 'schema' | 'grammar'> => heldTo(servingOf(experiment, 'environment'), world);
+
+/** The same for a server of the simulator. */
+export function heldTo(
+  serving: ServingSettings,
   { taskSchema, taskGrammar }: Pick<World, 'taskSchema' | 'taskGrammar'>,
 ): Pick<CompletionRequest, 'schema' | 'grammar'> {
   if (serving.type === 'embedded') return {};

@@ -15,6 +15,7 @@ import type {
   OpenedEpoch,
   Rewards,
   Sampling,
+  ServerTokens,
   Trained,
   UpdatedPools,
   WrittenPool,
@@ -273,7 +274,26 @@ function usageOf(samplings: readonly Sampling[], written = 0): Pick<inputs.Commi
     if (sampling.promptTokens === undefined) return {};
     promptTokens += sampling.promptTokens;
   }
-  return { usage: { completionTokens: written + total(samplings, 'tokens'), promptTokens } };
+  const usage = { completionTokens: written + total(samplings, 'tokens'), promptTokens };
+  const servers = sumServers(samplings.flatMap((sampling) => sampling.servers ?? []));
+  return { usage: { ...usage, ...(servers && { servers }) } };
+}
+
+/** What each server apart has sampled and read in all phases; undefined in runs without any. */
+function sumServers(parts: readonly ServerTokens[]): ServerTokens | undefined {
+  if (parts.length === 0) return undefined;
+  const sums: ServerTokens = {};
+  for (const part of parts) {
+    for (const [name, tokens] of Object.entries(part)) {
+      const use = name as keyof ServerTokens;
+      const { completionTokens, promptTokens } = sums[use] ?? { completionTokens: 0, promptTokens: 0 };
+      sums[use] = {
+        completionTokens: completionTokens + tokens.completionTokens,
+        promptTokens: promptTokens + tokens.promptTokens,
+      };
+    }
+  }
+  return sums;
 }
 
 const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });

@@ -24,7 +24,10 @@ export interface ChatRequest extends Question {
   schema?: Readonly<Record<string, unknown>>;
 }
 
-export type ChatAnswer = Answer;
+export type ChatAnswer = Answer & {
+  /** Tokens read; absent if the server does not count them. */
+  promptTokens?: number;
+};
 
 export interface ChatClient {
   /** @throws as `PolicyClient.complete` does */
@@ -43,7 +46,7 @@ const messageSchema = z
   );
 const answerSchema = z.object({
   choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })]),
-  usage: z.object({ completion_tokens: z.int().min(0) }).nullish(),
+  usage: z.object({ completion_tokens: z.int().min(0), prompt_tokens: z.int().min(0).nullish() }).nullish(),
 });
 
 /** The client of any server with OpenAI's chat completions. It never retries by itself: the activity does. */
@@ -84,6 +87,7 @@ export function createChatClient(server: ServerAddress): ChatClient {
             arguments: storableText(call.arguments),
           })),
           tokens: usage?.completion_tokens ?? 0,
+          ...(typeof usage?.prompt_tokens === 'number' && { promptTokens: usage.prompt_tokens }),
           finish_reason: choices[0].finish_reason ?? 'stop',
         };
       } catch (error) {
@@ -168,7 +172,12 @@ export function createChatPolicyClient(
             };
             const answer = await undefinedIfTooLong(client.answer(question, stop));
             const textOnly = completionWithoutTokens(row, sample, answer);
-            return { ...textOnly, seed: question.seed };
+            return {
+              ...textOnly,
+              ...(answer && { tokens: answer.tokens }),
+              ...(answer?.promptTokens !== undefined && { promptTokens: answer.promptTokens }),
+              seed: question.seed,
+            };
           },
         );
       } catch (error) {

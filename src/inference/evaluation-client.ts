@@ -48,9 +48,11 @@ export function createChatEvaluationClient(
       mapConcurrent(questions, CONCURRENCY, signal, async ({ question, seed }, stop) => {
         const messages = question.messages.map(withoutControlTokens);
         const request = { ...question, ...policy, messages, seed: seed % SEED_LIMIT };
-        const answer = (await undefinedIfTooLong(client.answer(request, stop))) ?? TOO_LONG;
+        const answered = await undefinedIfTooLong(client.answer(request, stop));
         onAnswered();
-        return answer;
+        if (answered === undefined) return TOO_LONG;
+        const { text, toolCalls, finish_reason, tokens } = answered;
+        return { text, toolCalls, finish_reason, tokens };
       }),
   };
 }

@@ -33,6 +33,8 @@ export interface Completion {
   token_ids: number[];
   /** How many tokens the text has, of a server that gives no ids of them but their number. */
   tokens?: number;
+  /** How many tokens of the prompt the server read for this sample, where it gives their number alone. */
+  promptTokens?: number;
   logprobs: number[];
   /** `stop`, `length`, or `PROMPT_TOO_LONG`. */
   finish_reason: string;
@@ -46,12 +48,17 @@ export interface Completion {
  */
 export const PROMPT_TOO_LONG = 'prompt_too_long';
 
-/** Tokens that the server read for these completions: those of each prompt once, however many its samples. */
+/** Tokens that the server read for these completions: those of each prompt once, if it read them once. */
 export const promptTokens = (completions: readonly Completion[]): number =>
   completions.reduce(
-    (total, { sample, prompt_token_ids: ids }) => total + (sample === 0 ? ids.length : 0),
+    (total, { sample, prompt_token_ids: ids, promptTokens: read }) =>
+      total + (read ?? (sample === 0 ? ids.length : 0)),
     0,
   );
+
+/** Tokens that the server sampled for these completions, counted by it or by their ids. */
+export const sampledTokens = (completions: readonly Completion[]): number =>
+  completions.reduce((total, { token_ids: ids, tokens = ids.length }) => total + tokens, 0);
 
 /** Whether a completion is not all that the model would have written. */
 export const isCutShort = ({ finish_reason }: Pick<Completion, 'finish_reason'>): boolean =>

@@ -1,7 +1,7 @@
 import type { Prices } from '../config/prices.ts';
 import { epochWorkflowId } from '../formats/epoch-id.ts';
 import { gpuHours, lacksPrompts, priceOf, sumUsage } from '../runs/costs.ts';
-import type { Usage } from '../runs/costs.ts';
+import type { ServerUsage, Usage } from '../runs/costs.ts';
 import { workflowSettings } from '../runs/settings-in-effect.ts';
 import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
@@ -36,7 +36,9 @@ export function epochUsages(run: RunData, world: World | null): EpochUsage[] | n
   return run.rows.map((row, index) => {
     const before = run.rows[index - 1]?.metrics.num_tokens ?? 0;
     const offset = row.epoch < firstTrained ? 0 : row.epoch - forkedAt;
+    const servers = serverUsage(row);
     return {
+      ...(servers && { servers }),
       epoch: row.epoch,
       actions: (planned[offset] ?? 0) + furtherAttempts(run, row.epoch),
       tokensSampled:
@@ -47,6 +49,15 @@ export function epochUsages(run: RunData, world: World | null): EpochUsage[] | n
       heartbeats: heartbeatsOf(row, settings),
     };
   });
+}
+
+/** What the simulator's own server has counted; undefined without one. */
+function serverUsage({ metrics }: EpochRow): ServerUsage | undefined {
+  const tokensSampled = metrics['usage/simulator_completion_tokens'];
+  const tokensRead = metrics['usage/simulator_prompt_tokens'];
+  return typeof tokensSampled !== 'number' || typeof tokensRead !== 'number'
+    ? undefined
+    : { simulator: { tokensSampled, tokensRead } };
 }
 
 const hoursOf = ({ time }: EpochRow, phases: readonly string[]): number =>
@@ -92,13 +103,20 @@ export function costTable(usages: readonly EpochUsage[] | null, prices?: Prices)
   )}</tr></thead><tbody>${body}${tableRow('all', total, prices)}</tbody></table>
 <p class="quiet">Actions are what Temporal Cloud bills: those that the plan of an epoch needs, and its further attempts.
 At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries and outages.
-${tokenScope}${unrecordedPrompts(usages)} ${source}</p></div>`;
+${tokenScope}${serverShare(total)}${unrecordedPrompts(usages)} ${source}</p></div>`;
 }
 
 /** Which tokens are counted. */
 export const tokenScope =
   'Tokens are those of generation, rollouts, held-out evaluation and a data set’s texts, not those of the cold ' +
   'start, the check for forgetting, the prompts of a data set and benchmarks.';
+
+/** Which of them are those of a server of the simulator's own; empty without one. */
+export function serverShare({ servers }: Usage): string {
+  const own = servers?.simulator;
+  if (own === undefined) return '';
+  return ` The simulator’s own server has sampled ${formatCount(own.tokensSampled)} and read ${formatCount(own.tokensRead)} of them.`;
+}
 
 /** What to know of epochs without prompt tokens; empty if there are none. */
 export function unrecordedPrompts(usages: readonly Usage[]): string {

@@ -6,10 +6,12 @@ import type { Completion, CompletionRequest } from '../inference/policy-client.t
 import { ensurePolicyServed, resendIfPolicyMissing } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
+import type { ServerTokens } from '../types/activity-types.ts';
 import type { PolicyVersion, RunState } from '../types/run-state.ts';
 import type { Sampled } from '../types/records.ts';
 import { JournaledClient } from './journaled-client.ts';
 import type { SamplingUsage } from './journaled-client.ts';
+import { createModelRoutes } from './model-routes.ts';
 
 /** What a phase needs to send requests to models. */
 export type ModelDependencies = PhaseStorage & HasActivityContext & ModelClients;
@@ -44,9 +46,12 @@ export const epochPolicies = ({
   initial_environment,
 }: RunState): PolicyVersion[] => [agent, environment, initial_agent, initial_environment];
 
-/** The journaled client of an experiment's policies. */
+/** Of all servers together, and of those apart from `serving` if there are any. */
+type CompletionUsage = SamplingUsage & { servers?: ServerTokens };
+
+/** The journaled client of an experiment's policies; a request goes to the server that has its model. */
 export interface CompletionClient extends AsyncDisposable {
-  readonly usage: SamplingUsage;
+  readonly usage: CompletionUsage;
   /** As `PolicyClient.complete`, one request after another: see `JournaledClient`. */
   complete(request: CompletionRequest): Promise<Completion[]>;
   /** As `PolicyClient.tokenize`; not recorded, since token ids follow from model and text alone. */
@@ -61,15 +66,15 @@ export interface CompletionClient extends AsyncDisposable {
  */
 export async function openCompletionClient(
   dependencies: ModelDependencies,
-  { experiment: { serving, durability }, work }: Phase,
+  { experiment, work }: Phase,
   { requests, policies }: { requests: number; policies: readonly PolicyVersion[] },
 ): Promise<CompletionClient> {
-  const server = dependencies.policyClient(serving, durability.requestTimeoutSeconds * 1000);
+  const routes = createModelRoutes(dependencies, experiment);
   const client = await JournaledClient.open<CompletionRequest, Completion[]>(dependencies, work, {
     responses: 'requests.jsonl',
     failures: 'failed-requests.jsonl',
-    send: (request, signal) => server.complete(request, signal),
-    countTokens: (completions) => completions.reduce((total, { token_ids }) => total + token_ids.length, 0),
+    send: (request, signal) => routes.to(request.model).client.complete(request, signal),
+    countTokens: routes.countTokens,
     countPromptTokens: promptTokens,
     heartbeatDetails: ({ completed, milliseconds }) => ({
       ...requestProgress(completed, requests),
@@ -78,19 +83,27 @@ export async function openCompletionClient(
   });
   const publish = async (model: string): Promise<boolean> => {
     const policy = policies.find(({ name }) => name === model);
-    return policy !== undefined && ensurePolicyServed(dependencies, serving, policy);
+    return policy !== undefined && ensurePolicyServed(dependencies, routes.to(model).serving, policy);
   };
   const { signal } = dependencies.activityContext();
   const send = <Response>(model: string, request: () => Promise<Response>): Promise<Response> =>
     resendIfPolicyMissing(request, () => publish(model));
-  const contextLength = await recordedContextLengths(client, (model) => server.contextLength(model, signal));
+  const contextLength = await recordedContextLengths(client, (model) =>
+    routes.to(model).client.contextLength(model, signal),
+  );
   return {
-    usage: client.usage,
-    complete: (request) => send(request.model, () => client.complete(request)),
-    tokenize: (model, text) => send(model, () => server.tokenize(model, text, signal)),
+    get usage() {
+      return { ...client.usage, ...routes.usage() };
+    },
+    complete: async (request) => {
+      const completions = await send(request.model, () => client.complete(request));
+      routes.record(request.model, completions);
+      return completions;
+    },
+    tokenize: (model, text) => send(model, () => routes.to(model).client.tokenize(model, text, signal)),
     hasRoomFor: async ({ model, maxTokens }, prompt) => {
       const limit = { model, maxTokens, contextLength: await contextLength(model) };
-      return send(model, () => hasRoomFor(server, limit, prompt, signal));
+      return send(model, () => hasRoomFor(routes.to(model).client, limit, prompt, signal));
     },
     [Symbol.asyncDispose]: () => client.close(),
   };

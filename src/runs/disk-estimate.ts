@@ -3,6 +3,7 @@ import { stepCount } from '../coevolution/optimizer-steps.ts';
 import { variationsWritten } from '../config/arms.ts';
 import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
+import { servedName } from '../config/policy-servers.ts';
 import { sum } from '../numerics/arithmetic.ts';
 import type { World } from '../worlds/world.ts';
 import { checkpointBytes, modelSize, stepCheckpointBytes, trainerStateBytes } from './model-size.ts';
@@ -30,7 +31,9 @@ export function estimateDisk(
   const unknown = new Set<string>();
   const policies: number[] = [];
   const working: number[] = [];
-  for (const policy of [experiment.environment, experiment.agent]) {
+  for (const role of ['environment', 'agent'] as const) {
+    if (servedName(experiment, role) !== null) continue;
+    const policy = experiment[role];
     const size = modelSize(policy.model, world.vocabulary.length);
     if (size === null) {
       if (policy.model.type === 'pretrained') unknown.add(policy.model.path);

@@ -55,7 +55,10 @@ export async function resolveFork(
 const sharedSettings = ({ world, agent, environment }: Experiment) => ({
   world,
   agent: { model: agent.model },
-  environment: { model: environment.model },
+  environment: {
+    model: environment.model,
+    ...(environment.serving && { serving: { model: environment.serving.model } }),
+  },
 });
 
 function requireForkable(run: string, before: Experiment, experiment: Experiment): void {

@@ -1,6 +1,7 @@
 import { drawsFromPool, variationsWritten } from '../config/arms.ts';
 import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
+import { servingOf } from '../config/policy-servers.ts';
 import { randomStream } from '../numerics/random.ts';
 import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
@@ -10,11 +11,13 @@ export interface ResourceEstimate {
   rollouts: number;
   evaluations: number;
   tokens: number;
+  /** Of them, those that the simulator writes in epochs and in a data set. */
+  simulatorTokens: number;
   activities: number;
   events: number;
   /** Runs of the experiment's workflow: it continues as new. */
   runs: number;
-  /** Prompts that are sent, by kind; samples of one prompt count once. */
+  /** Prompts that are sent, by kind; samples of one prompt count once, unless each is a request of its own. */
   prompts: { simulator: number; agent: number; repair: number };
 }
 
@@ -42,15 +45,14 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   const generationTokens = written * (environment.sampling.maxTokens + repairs + votes);
   const rolloutTokens = (rolloutsPerEpoch + frozenRollouts) * agent.sampling.maxTokens;
   const checkRollouts = evaluations + gateChecks * (gate?.tasks ?? 0);
+  const datasetTokens = poolTokens(experiment, world.baseTasks(randomStream(0)).length);
   const tokens =
-    epochs * (generationTokens + rolloutTokens) +
-    checkRollouts * agent.sampling.maxTokens +
-    poolTokens(experiment, world.baseTasks(randomStream(0)).length);
+    epochs * (generationTokens + rolloutTokens) + checkRollouts * agent.sampling.maxTokens + datasetTokens;
 
   const frozenPrompts = guards.frozenSamples === 0 ? 0 : newTasks;
   const votePrompts = world.vote === undefined ? 0 : written;
   const prompts = {
-    simulator: written === 0 ? 0 : epochs * environment.promptsPerEpoch,
+    simulator: epochs * (asksBySample(experiment) ? written : Math.min(written, environment.promptsPerEpoch)),
     agent:
       epochs * (newTasks + replayCount(experiment) + frozenPrompts + votePrompts) +
       evaluated * heldOut +
@@ -76,11 +78,20 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     rollouts: epochs * rolloutsPerEpoch,
     evaluations,
     tokens,
+    simulatorTokens:
+      epochs * written * (environment.sampling.maxTokens + repairs) +
+      (experiment.arm.type === 'static' ? datasetTokens : 0),
     activities,
     events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
     runs: Math.ceil(epochs / durability.epochsPerRun),
     prompts,
   };
+}
+
+/** Whether each sample of the simulator sends its prompt, as chat completions do. */
+function asksBySample(experiment: Experiment): boolean {
+  const serving = servingOf(experiment, 'environment');
+  return serving.type === 'openai' && serving.api === 'chat';
 }
 
 /** Tokens of a data set that is written once. */

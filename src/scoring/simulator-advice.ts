@@ -1,6 +1,7 @@
 /** What people can change if the simulator writes no valid tasks. */
 import type { Experiment } from '../config/experiment.ts';
-import { structuredOutput } from '../curriculum/generate-candidates.ts';
+import { servingOf } from '../config/policy-servers.ts';
+import { heldTo } from '../curriculum/generate-candidates.ts';
 import { hasWarmUpCorpus } from '../worlds/settings.ts';
 import type { World } from '../worlds/world.ts';
 
@@ -13,10 +14,12 @@ export function simulatorAdvice(
   world: Pick<World, 'taskSchema' | 'taskGrammar'>,
   reasons: ReadonlySet<string>,
 ): string[] {
-  const { model, sampling } = experiment.environment;
+  const { model, sampling, serving } = experiment.environment;
   const advice: string[] = [];
   if (reasons.has('cut_off')) advice.push(`environment.sampling.maxTokens above ${sampling.maxTokens}`);
-  if (canBeHeld(experiment, world)) advice.push('serving.structuredOutput');
+  if (canBeHeld(experiment, world))
+    advice.push(`${serving === undefined ? '' : 'environment.'}serving.structuredOutput`);
+  if (serving !== undefined) return [...advice, 'another model'];
   if (model.warmUp !== undefined) advice.push('a longer environment.model.warmUp');
   else if (hasWarmUpCorpus(experiment.world)) advice.push('a cold start (environment.model.warmUp)');
   return [...advice, 'a larger model'];
@@ -24,15 +27,15 @@ export function simulatorAdvice(
 
 /** Whether the server could hold texts to the form of a task, and does not. */
 function canBeHeld(
-  { serving }: Pick<Experiment, 'serving'>,
+  experiment: Pick<Experiment, 'environment' | 'serving'>,
   world: Pick<World, 'taskSchema' | 'taskGrammar'>,
 ): boolean {
+  const serving = servingOf(experiment, 'environment');
   if (serving.type === 'embedded') return false;
   const held: Experiment['serving'] =
     serving.type === 'openai'
       ? { ...serving, structuredOutput: 'json_schema' }
       : { ...serving, structuredOutput: 'native' };
-  const hasForm = (by: Experiment['serving']): boolean =>
-    Object.keys(structuredOutput({ serving: by }, world)).length > 0;
+  const hasForm = (by: Experiment['serving']): boolean => Object.keys(heldTo(by, world)).length > 0;
   return hasForm(held) && !hasForm(serving);
 }

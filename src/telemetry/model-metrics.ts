@@ -1,6 +1,6 @@
 import type { AdapterServer } from '../inference/adapter-server.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
-import { promptTokens } from '../inference/policy-client.ts';
+import { promptTokens, sampledTokens } from '../inference/policy-client.ts';
 import type { Completion, PolicyClient } from '../inference/policy-client.ts';
 import { errorLabel } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
@@ -64,7 +64,10 @@ export function meterClients(metrics: Metrics | undefined, baseUrl: string): Cli
           'chat',
           signal,
           () => client.answer(request, signal),
-          ({ tokens }) => ({ completion: tokens }),
+          ({ tokens, promptTokens: read }) => ({
+            completion: tokens,
+            ...(read !== undefined && { prompt: read }),
+          }),
         ),
     }),
     adapters: (adapters) => ({
@@ -78,5 +81,5 @@ export function meterClients(metrics: Metrics | undefined, baseUrl: string): Cli
 
 const countTokens = (completions: readonly Completion[]): Required<TokenCounts> => ({
   prompt: promptTokens(completions),
-  completion: completions.reduce((sum, { token_ids: ids, tokens = ids.length }) => sum + tokens, 0),
+  completion: sampledTokens(completions),
 });

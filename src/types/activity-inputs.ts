@@ -82,6 +82,8 @@ export const trainEnvironmentInput = phaseInput.extend({ environmentPool: FileRe
 export const gateInput = phaseInput.extend({ agent: policyVersionSchema });
 export const evaluateInput = shardInput.extend({ agent: policyVersionSchema });
 
+const tokenCounts = { completionTokens: tokensSchema, promptTokens: tokensSchema };
+
 export const commitInput = z.strictObject({
   run: runSchema,
   epoch: epochSchema,
@@ -101,9 +103,15 @@ export const commitInput = z.strictObject({
   retried: countSchema,
   /**
    * What the model servers sampled and read for generation, rollouts, held-out evaluation and the data set.
-   * Stored next to the ledger; absent if a phase was recorded by a version that did not count prompts.
+   * `servers`: the part of those that a file names besides `serving`. Stored next to the ledger; absent if a phase
+   * was recorded by a version that did not count prompts.
    */
-  usage: z.strictObject({ completionTokens: tokensSchema, promptTokens: tokensSchema }).exactOptional(),
+  usage: z
+    .strictObject({
+      ...tokenCounts,
+      servers: z.strictObject({ simulator: z.strictObject(tokenCounts).exactOptional() }).exactOptional(),
+    })
+    .exactOptional(),
   /** Seconds by phase; stored next to the ledger, not in it. */
   seconds: z.record(textSchema(200), z.number()),
 });

@@ -1,3 +1,4 @@
+import type { ServerUse } from '../config/policy-servers.ts';
 import type { FileRef } from '../store/references.ts';
 import type { PhaseInput, RunOutcome } from './activity-inputs.ts';
 import type { ModelOutage } from './outage-types.ts';
@@ -41,16 +42,21 @@ export interface CommittedEpoch {
 
 export type WritePoolInput = PhaseInput;
 
+/** Tokens of the servers that a run asks besides `serving`. */
+export type ServerTokens = Partial<Record<ServerUse, { completionTokens: number; promptTokens: number }>>;
+
 /**
  * `retried`: requests that failed and were sent again. It describes how the run went, not its result, so it
  * stays out of the ledger. `note` names tasks that were too long for the model; absent without any.
- * `promptTokens`, which the server read, is absent in what older versions recorded.
+ * `promptTokens`, which the server read, is absent in what older versions recorded; `servers` in runs with one
+ * server.
  */
 export type Sampling = {
   file: FileRef;
   requests: number;
   tokens: number;
   promptTokens?: number;
+  servers?: ServerTokens;
   retried: number;
   note?: string;
 };

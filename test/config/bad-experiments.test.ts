@@ -23,6 +23,10 @@ const frozen = {
 const exampleModel = (exampleFile.agent as { model: unknown }).model;
 const adapted = { type: 'pretrained', path: '/models/small', adapter: {} };
 
+/** A server of the simulator's own, and what the file says of its model. */
+const apart = { type: 'openai', baseUrl: 'http://127.0.0.1:8001/v1', model: 'writer' };
+const served = { type: 'pretrained', path: 'writer' };
+
 const pretrained = { 'agent.model': adapted, 'environment.model': adapted };
 
 /** What is no experiment file at all, and the message. */
@@ -566,6 +570,38 @@ const files: [string, Record<string, unknown>, string][] = [
     'a simulator of best-of-n that is trained',
     { arm: { type: 'best-of-n' }, 'environment.training': { lambda: 1 } },
     'environment.training: got settings; the arm "best-of-n" keeps the simulator frozen, leave the field out or set it to null',
+  ],
+  [
+    'a trained simulator on a server of its own',
+    { 'environment.serving': apart, 'environment.model': served },
+    'environment.training: got settings; the model behind environment.serving is frozen: set the field to null, or take the arm "best-of-n"',
+  ],
+  [
+    'weights for a simulator on a server of its own',
+    { arm: { type: 'random' }, 'environment.serving': apart, 'environment.model': adapted },
+    'environment.model: got weights to make; expected {"type": "pretrained", "path": …} without adapter and warmUp, since environment.serving has the weights: the path is a name for reports',
+  ],
+  [
+    'two servers with models of one name',
+    {
+      arm: { type: 'random' },
+      'agent.training': null,
+      serving: frozen,
+      'environment.serving': { ...apart, model: frozen.models.agent },
+      'environment.model': served,
+    },
+    `environment.serving.model: got "${frozen.models.agent}"; expected another name than the agent has on its server, since requests go by it`,
+  ],
+  [
+    'a frame that the simulator’s own server would put into its own',
+    {
+      arm: { type: 'random' },
+      world: { type: 'language', format: 'chatml' },
+      ...pretrained,
+      'environment.serving': { ...apart, api: 'chat' },
+      'environment.model': served,
+    },
+    'world.simulatorFormat: got "chatml"; expected "plain", since chat completions (environment.serving.api) apply the model’s own template',
   ],
   [
     'an unknown launcher',

@@ -44,6 +44,7 @@ describe('the schema for editors', () => {
     'alfworld',
     'qwen2.5-7b',
     'best-of-n-api',
+    'api-simulator',
     'calls',
     'travel',
   ])('accepts experiments/%s.json', (name) => {
@@ -61,6 +62,11 @@ describe('the schema for editors', () => {
       arm: { type: 'best-of-n', lambda: 5 },
       environment: { training: null },
       agent: { training: null },
+    });
+    expect(parseExperiment(experimentFile('api-simulator'))).toMatchObject({
+      serving: { publish: 'vllm-lora' },
+      environment: { training: null, serving: { api: 'chat' } },
+      agent: { training: { lossType: 'dapo' } },
     });
   });
 

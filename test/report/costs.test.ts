@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { estimateRun } from '../../src/cli/lib/estimates.ts';
-import { estimateUsage } from '../../src/cli/lib/cost-lines.ts';
+import { estimateUsage, usageLines } from '../../src/cli/lib/cost-lines.ts';
 import { armCostsMarkdown } from '../../src/comparison/costs.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { parsePrices } from '../../src/config/prices.ts';
-import { costTable, epochUsages } from '../../src/report/costs.ts';
+import { costTable, epochUsages, serverShare } from '../../src/report/costs.ts';
 import type { EpochRow, RunData } from '../../src/report/run-data.ts';
 import { gpuHours, priceOf, sumUsage } from '../../src/runs/costs.ts';
 import { workflowSettings } from '../../src/runs/settings-in-effect.ts';
 import { planActions } from '../../src/runs/temporal-actions.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
+import { experimentFile } from '../../test-support/experiments.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 
 /** Every figure here was worked out by hand. */
@@ -196,5 +197,43 @@ describe('the report', () => {
       { arm: 'c', runs: 1, epochs: null },
     ]);
     expect(missing).toContain('| c | 1 | – | – | – | – | – | – |\n| all | 3 | – | – | – | – | – | – |');
+  });
+});
+
+describe('a simulator on a server of its own', () => {
+  const split = {
+    ...usage,
+    tokensSampled: 5_000_000,
+    tokensRead: 4_000_000,
+    servers: { simulator: { tokensSampled: 1_000_000, tokensRead: 3_000_000 } },
+  };
+
+  it('has its own prices, and all other tokens the common ones', () => {
+    // 4 x 10 + 1 x 2 by the common prices, 1 x 100 + 3 x 20 by its own
+    const own = { ...prices, simulator: { millionTokensSampled: 100, millionTokensRead: 20 } };
+    expect(priceOf(split, own).tokens).toBe(202);
+    expect(priceOf(split, prices).tokens).toBe(58);
+    expect(priceOf(usage, own).tokens).toBe(4);
+  });
+
+  it('is counted apart in a sum and in what is said of a run', () => {
+    const sum = sumUsage([split, split, usage]);
+    expect(sum.servers).toEqual({ simulator: { tokensSampled: 2_000_000, tokensRead: 6_000_000 } });
+    expect(usageLines(sum)[0]).toMatch(
+      /^simulator {3}2,000,000 tokens sampled and about 6,000,000 read by its own server/,
+    );
+    expect(serverShare(sum)).toMatch(/has sampled 2.000.000 and read 6.000.000 of them/);
+  });
+
+  it('is estimated apart before a run: chat completions read a prompt for each sample', async () => {
+    const file = parseExperiment(experimentFile('api-simulator'));
+    const words = createWorld(file.world);
+    const estimate = await estimateRun(file, words);
+    const [, epoch] = estimateUsage(file, words, estimate);
+    const candidates = 16 * 4 * 4;
+    expect(epoch!.servers!.simulator!.tokensSampled).toBe(candidates * 1024 * 2);
+    expect(estimate.resources.prompts.simulator).toBe(40 * candidates);
+    expect(epoch!.tokensSampled).toBeGreaterThan(epoch!.servers!.simulator!.tokensSampled);
+    expect(estimate.disk.unknown).toEqual(['/models/Qwen2.5-7B-Instruct']);
   });
 });

@@ -11,7 +11,7 @@ import { InvalidArtifact } from '../../store/errors.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { CommitInput } from '../../types/activity-inputs.ts';
-import type { CommittedEpoch } from '../../types/activity-types.ts';
+import type { CommittedEpoch, ServerTokens } from '../../types/activity-types.ts';
 import type { Metrics } from '../../types/run-state.ts';
 import type { RewardRecord, TaskRecord, VerdictRecord } from '../../types/records.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
@@ -69,6 +69,7 @@ export function createCommitEpoch(dependencies: Dependencies) {
         ...(usage && {
           'usage/completion_tokens': usage.completionTokens,
           'usage/prompt_tokens': usage.promptTokens,
+          ...serverMetrics(usage.servers),
         }),
       },
       time: seconds,
@@ -81,6 +82,15 @@ export function createCommitEpoch(dependencies: Dependencies) {
     return { epoch, line, state: next, metrics, notes, ...(messages.length > 0 && { messages }) };
   };
 }
+
+/** By server: `usage/simulator_completion_tokens`. */
+const serverMetrics = (servers: ServerTokens = {}): Metrics =>
+  Object.fromEntries(
+    Object.entries(servers).flatMap(([use, { completionTokens, promptTokens }]) => [
+      [`usage/${use}_completion_tokens`, completionTokens],
+      [`usage/${use}_prompt_tokens`, promptTokens],
+    ]),
+  );
 
 const ledgerChanged = (ledgerFile: string, epoch: number): InvalidArtifact =>
   new InvalidArtifact(

@@ -1,5 +1,6 @@
 import { emptyHistory } from '../../coevolution/agent-history.ts';
 import type { Experiment } from '../../config/experiment.ts';
+import { servingOf } from '../../config/policy-servers.ts';
 import { rejectContaminated } from '../../curriculum/generate-candidates.ts';
 import { ensurePolicyServed } from '../../inference/publish.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
@@ -58,7 +59,8 @@ async function checkContext(
   role: PolicyRole,
   policy: PolicyVersion,
 ): Promise<void> {
-  const { serving, durability } = experiment;
+  const { durability } = experiment;
+  const serving = servingOf(experiment, role);
   const { maxTokens } = experiment[role].sampling;
   // The embedded server lists what is published to it.
   if (serving.type === 'embedded') await ensurePolicyServed(dependencies, serving, policy);

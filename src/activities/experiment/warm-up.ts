@@ -2,6 +2,7 @@ import { KeyedMutex } from '../../async/keyed-mutex.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { positionsFromScratch } from '../../config/policies.ts';
 import type { ModelSettings } from '../../config/policies.ts';
+import { servedName } from '../../config/policy-servers.ts';
 import { dialogueTokens } from '../../inference/character-tokens.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -38,10 +39,10 @@ export function createWarmUp(dependencies: Dependencies) {
   return async ({ run, role }: WarmUpInput): Promise<PolicyVersion> => {
     const { store, activityContext } = dependencies;
     const experiment = await store.json<Experiment>(run.experiment);
-    const { seed, world, trainer, durability, serving } = experiment;
+    const { seed, world, trainer, durability } = experiment;
     // A server that nothing is published to has its own weights, under its own names.
-    if (serving.type === 'openai' && serving.publish === 'none' && serving.models !== null)
-      return { name: serving.models[role], checkpoint: null, trainer_state: null };
+    const name = servedName(experiment, role);
+    if (name !== null) return { name, checkpoint: null, trainer_state: null };
     const recipe = await store.putJson({
       seed,
       world,

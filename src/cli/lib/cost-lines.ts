@@ -1,7 +1,7 @@
 import type { Experiment } from '../../config/experiment.ts';
 import type { Prices } from '../../config/prices.ts';
 import { gpuHours, priceOf, sumUsage } from '../../runs/costs.ts';
-import type { Cost, Usage } from '../../runs/costs.ts';
+import type { Cost, ServerUsage, Usage } from '../../runs/costs.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
 import { heartbeatIntervalSeconds, planActions } from '../../runs/temporal-actions.ts';
 import type { World } from '../../worlds/world.ts';
@@ -27,6 +27,7 @@ export function estimateUsage(
       resources.prompts.agent * prompts.agent.mean +
       resources.prompts.repair * (prompts.repair?.mean ?? 0)) /
     epochs;
+  const servers = serverEstimate(experiment, { resources, prompts }, epochs);
   const hours = (perSecond: number | undefined): number | null =>
     perSecond === undefined ? null : tokensSampled / perSecond / 3600;
   const nothing = { tokensSampled: 0, tokensRead: 0, servingHours: 0, trainingHours: 0 };
@@ -35,12 +36,28 @@ export function estimateUsage(
       ? { actions, ...nothing }
       : {
           actions,
+          ...(servers && { servers }),
           tokensSampled,
           tokensRead,
           servingHours: hours(prices?.speed?.tokensSampledPerSecond),
           trainingHours: hours(prices?.speed?.tokensTrainedPerSecond),
         },
   );
+}
+
+/** An epoch's part of the simulator's own server; undefined without one. */
+function serverEstimate(
+  { environment }: Experiment,
+  { resources, prompts }: Pick<RunEstimate, 'resources' | 'prompts'>,
+  epochs: number,
+): ServerUsage | undefined {
+  if (environment.serving === undefined) return undefined;
+  const read =
+    resources.prompts.simulator * prompts.simulator.mean +
+    resources.prompts.repair * (prompts.repair?.mean ?? 0);
+  return {
+    simulator: { tokensSampled: resources.simulatorTokens / epochs, tokensRead: read / epochs },
+  };
 }
 
 /** What a run would cost, for people: all of it, and an epoch. */
@@ -67,7 +84,13 @@ export function usageLines(usage: Usage, prices?: Prices): string[] {
     hours === null
       ? 'not known before a run; `speed` in a prices file says what an earlier run reached'
       : `about ${hours.toFixed(1)}, by the speeds of the prices file`;
+  const own = usage.servers?.simulator;
   return [
+    ...(own === undefined
+      ? []
+      : [
+          `simulator   ${countText(own.tokensSampled)} tokens sampled and about ${countText(own.tokensRead)} read by its own server, of those above`,
+        ]),
     `actions     ${countText(usage.actions)} of Temporal, if nothing is tried again; heartbeats come on top, at most one each ${heartbeatIntervalSeconds} s of an activity`,
     `GPU hours   ${gpuText}`,
     ...(prices === undefined ? [] : [moneyLine(priceOf(usage, prices), prices)]),

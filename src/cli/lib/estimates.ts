@@ -5,6 +5,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { modelFolder, modelPositions } from '../../config/model-folder.ts';
 import { positionsFromScratch } from '../../config/policies.ts';
 import type { ModelSettings } from '../../config/policies.ts';
+import { servedName, servingOf } from '../../config/policy-servers.ts';
 import { Python } from '../../processes/python.ts';
 import { estimateDisk } from '../../runs/disk-estimate.ts';
 import type { DiskEstimate } from '../../runs/disk-estimate.ts';
@@ -48,13 +49,24 @@ export async function estimateRun(experiment: Experiment, world: World): Promise
 }
 
 /** Positions of a model; null if its folder is not on this machine. */
-export const positionsOf = (model: ModelSettings): number | null =>
+const positionsOf = (model: ModelSettings): number | null =>
   model.type === 'scratch' ? positionsFromScratch : modelPositions(modelFolder(model.path));
 
 const TOKENIZE = `import json, sys
 from tokenizers import Tokenizer
 tokenizer = Tokenizer.from_file(sys.argv[1])
 print(json.dumps([len(entry.ids) for entry in tokenizer.encode_batch(json.load(sys.stdin))]))`;
+
+/** The limit that the file sets on a policy's server; undefined without one. */
+export function serverRoom(experiment: Experiment, role: 'agent' | 'environment'): number | undefined {
+  const serving = servingOf(experiment, role);
+  return serving.type === 'vllm' ? serving.maxModelLen : undefined;
+}
+
+/** The most tokens of a prompt with its answer; null if it is not known. */
+export const roomOf = (experiment: Experiment, role: 'agent' | 'environment'): number | null =>
+  serverRoom(experiment, role) ??
+  (servedName(experiment, role) === null ? positionsOf(experiment[role].model) : null);
 
 type TokenCounter = (texts: readonly string[]) => number[] | Promise<number[]>;
 
@@ -86,9 +98,8 @@ export function promptLines(experiment: Experiment, estimate: RunEstimate): stri
     `prompts     about ${countText(read)} tokens read${how}; one of the simulator about ` +
       `${countText(prompts.simulator.mean)}, of the agent ${countText(prompts.agent.mean)}`,
   ];
-  const room = experiment.serving.type === 'vllm' ? experiment.serving.maxModelLen : undefined;
   for (const role of ['environment', 'agent'] as const) {
-    const limit = room ?? positionsOf(experiment[role].model);
+    const limit = roomOf(experiment, role);
     const share = limit === null ? '' : ` of ${countText(limit)}`;
     const problem =
       limit !== null && longest[role] > limit ? ': TOO LONG, such prompts are not answered' : '';

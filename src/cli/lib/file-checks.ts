@@ -6,6 +6,7 @@ import { isStamped } from '../../../infra/setup/virtual-environment.mjs';
 import { endpointsSource } from '../../config/endpoints.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { modelFolder } from '../../config/model-folder.ts';
+import { servedName, servedRoles, serversApart } from '../../config/policy-servers.ts';
 import { structuredOutput } from '../../curriculum/generate-candidates.ts';
 import {
   adapterRank,
@@ -28,7 +29,7 @@ import type { CliContext } from '../context.ts';
 import { missing, note, ok } from './check.ts';
 import type { Check } from './check.ts';
 import { nearestExisting } from './environment-checks.ts';
-import { estimateRun, positionsOf } from './estimates.ts';
+import { estimateRun, roomOf, serverRoom } from './estimates.ts';
 import type { RunEstimate } from './estimates.ts';
 import type { LongestPrompt } from './server-questions.ts';
 import { loadWorldAsWorker } from './load-world.ts';
@@ -48,13 +49,15 @@ export async function checkExperiment(experiment: Experiment, context: CliContex
     ...checkLengths(experiment, estimate),
     ...checkEngine(experiment),
     ...(await checkServer(experiment, world, context)),
+    ...(await checkServersApart(experiment, context)),
   ];
 }
 
-function checkModels({ agent, environment }: Experiment, { env }: CliContext): Check[] {
-  const paths = [agent.model, environment.model].flatMap((model) =>
-    model.type === 'pretrained' ? [model.path] : [],
-  );
+function checkModels(experiment: Experiment, { env }: CliContext): Check[] {
+  const paths = (['agent', 'environment'] as const).flatMap((role) => {
+    const { model } = experiment[role];
+    return model.type === 'pretrained' && servedName(experiment, role) === null ? [model.path] : [];
+  });
   return [...new Set(paths)].map((path) => {
     const what = `Model ${path}`;
     const folder = modelFolder(path);
@@ -93,11 +96,10 @@ function checkDisk({ disk }: RunEstimate, { env }: CliContext): Check {
 }
 
 function checkLengths(experiment: Experiment, { longest }: RunEstimate): Check[] {
-  const { serving } = experiment;
-  const room = serving.type === 'vllm' ? serving.maxModelLen : undefined;
   return (['environment', 'agent'] as const).map((role) => {
+    const room = serverRoom(experiment, role);
     const what = `Longest ${role === 'agent' ? 'agent' : 'simulator'} prompt`;
-    const limit = room ?? positionsOf(experiment[role].model);
+    const limit = roomOf(experiment, role);
     const needed = `${countText(longest[role])} tokens with its answer`;
     if (limit === null) return note(what, needed);
     return longest[role] > limit
@@ -166,12 +168,16 @@ async function checkServer(experiment: Experiment, world: World, context: CliCon
         ...(await checkSglang(url, key, {
           rank: adapterRank(experiment),
           prompts: longestPrompts(experiment, world),
-          structure: structuredOutput(experiment, world),
+          structure: hasSimulator(experiment) ? structuredOutput(experiment, world) : {},
         })),
       );
     else if (settings === null)
       checks.push(
-        await checkModelList(url, key, serving.type === 'openai' ? Object.values(serving.models ?? {}) : []),
+        await checkModelList(
+          url,
+          key,
+          servedRoles(experiment).flatMap((role) => servedName(experiment, role) ?? []),
+        ),
       );
     else
       checks.push(
@@ -187,6 +193,21 @@ async function checkServer(experiment: Experiment, world: World, context: CliCon
   return checks;
 }
 
+/** The servers that the file names besides `serving`; each must know its model. */
+async function checkServersApart(experiment: Experiment, context: CliContext): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const { field, server } of serversApart(experiment)) {
+    const servers = permittedServers(server, context);
+    if (!Array.isArray(servers)) checks.push(servers);
+    else
+      for (const { baseUrl, apiKey } of servers)
+        checks.push(await checkModelList(baseUrl, apiKey, [server.model], field));
+  }
+  return checks;
+}
+
+const hasSimulator = (experiment: Experiment): boolean => servedRoles(experiment).includes('environment');
+
 /** The longest prompt of each role by its bytes; the server counts its tokens. */
 function longestPrompts(experiment: Experiment, world: World): LongestPrompt[] {
   const texts = promptTexts(experiment, world);
@@ -194,12 +215,15 @@ function longestPrompts(experiment: Experiment, world: World): LongestPrompt[] {
     prompts.reduce((longest, prompt) => (prompt.length > longest.length ? prompt : longest), '');
   const simulator = longestOf([...texts.simulator, ...texts.repair]);
   return [
-    { role: 'simulator', text: simulator, maxTokens: experiment.environment.sampling.maxTokens },
+    ...(hasSimulator(experiment)
+      ? [{ role: 'simulator', text: simulator, maxTokens: experiment.environment.sampling.maxTokens }]
+      : []),
     { role: 'agent', text: longestOf(texts.agent), maxTokens: experiment.agent.sampling.maxTokens },
   ];
 }
 
 function structureOf(experiment: Experiment, world: World): object | undefined {
+  if (!hasSimulator(experiment)) return undefined;
   const { schema, grammar } = structuredOutput(experiment, world);
   if (grammar !== undefined) return { structured_outputs: { grammar } };
   return schema === undefined ? undefined : responseFormat(schema);
@@ -228,11 +252,12 @@ function permittedServers(
   }
 }
 
-/** A server that is only asked: it must know the models that the file names. */
+/** A server that is only asked: it must know the models that the file names. @param field its settings */
 async function checkModelList(
   url: string,
   key: string | undefined,
   names: readonly string[],
+  field = 'serving',
 ): Promise<Check> {
   const call = createCaller({ baseUrl: url, apiKey: key, timeoutMs: 10_000 });
   try {
@@ -242,10 +267,14 @@ async function checkModelList(
     const absent = names.filter((name) => !data.some(({ id }) => id === name));
     return absent.length === 0
       ? ok('Model server', url)
-      : missing('Model server', `${url} does not serve ${absent.join(', ')}`, 'correct serving.models');
+      : missing(
+          'Model server',
+          `${url} does not serve ${absent.join(', ')}`,
+          `correct ${field}.${field === 'serving' ? 'models' : 'model'}`,
+        );
   } catch (error) {
     if (!(error instanceof ServerProblem || error instanceof InvalidAnswer)) throw error;
     const finding = error instanceof ServerProblem ? error.reason : error.message;
-    return missing('Model server', `${url}: ${finding}`, 'start it, or correct serving.baseUrl');
+    return missing('Model server', `${url}: ${finding}`, `start it, or correct ${field}.baseUrl`);
   }
 }

@@ -4,6 +4,7 @@ import {
   bandProblems,
   formatField,
   repairsField,
+  simulatorFormatField,
   tasksFileField,
   voteField,
 } from '../json-tasks/settings.ts';
@@ -27,6 +28,7 @@ export const callsSettings = z
         'Tasks that may be written: one tool or several to choose from (`multiple`), one call or several at once (`parallel`).',
       ),
     format: formatField,
+    simulatorFormat: simulatorFormatField,
     band: bandField,
     repairs: repairsField,
     vote: voteField,

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../store/canonical-json.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { LabelVote, Latents, ParsedTask, TaskSpec, Verdict, World } from '../world.ts';
-import { framePrompt, repairPrompt, variationPrompt } from './prompts.ts';
+import { framePrompt, repairPrompt, simulatorFormat, variationPrompt } from './prompts.ts';
 import type { JsonTaskSettings, TasksFile } from './settings.ts';
 import { readTasksFile } from './tasks-file.ts';
 import type { OwnTasks } from './tasks-file.ts';
@@ -118,7 +118,7 @@ export function createJsonTaskWorld<Task>(
       repairs: {
         limit: settings.repairs,
         prompt: (context: string, text: string, reason: string) =>
-          repairPrompt(settings.format, context, text, reason),
+          repairPrompt(simulatorFormat(settings), context, text, reason),
       },
     }),
     ...(vote && { vote }),

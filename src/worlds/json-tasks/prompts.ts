@@ -5,6 +5,12 @@ import type { JsonTaskSettings } from './settings.ts';
 
 export type Format = JsonTaskSettings['format'];
 
+/** The frame of what the simulator reads. */
+export const simulatorFormat = ({
+  format,
+  simulatorFormat: own = format,
+}: Pick<JsonTaskSettings, 'format' | 'simulatorFormat'>): Format => own;
+
 /** A prompt of one question, framed for the model's chat template. */
 export function framePrompt(format: Format, system: string, user: string): string {
   return format === 'plain'
@@ -59,11 +65,12 @@ function exemplarText(exemplars: readonly Exemplar[]): string {
  * target, seed task, what was written too often, exemplars, the request.
  */
 export function variationPrompt(
-  { format, band: [low, high] }: Pick<JsonTaskSettings, 'format' | 'band'>,
+  settings: Pick<JsonTaskSettings, 'format' | 'simulatorFormat' | 'band'>,
   system: string,
   history: AgentHistory,
   { seedTask, exemplars = [] }: { seedTask: TaskSpec; exemplars?: readonly Exemplar[] },
 ): string {
+  const [low, high] = settings.band;
   const user = [
     historyText(history),
     `Aim at ${percent(low)} to ${percent(high)} success.`,
@@ -72,7 +79,8 @@ export function variationPrompt(
     exemplarText(exemplars),
     'Write one new task as a variation of it, harder or easier as the target asks. JSON alone.',
   ];
-  return framePrompt(format, system, user.filter((part) => part !== '').join('\n\n'));
+  const text = user.filter((part) => part !== '').join('\n\n');
+  return framePrompt(simulatorFormat(settings), system, text);
 }
 
 const MAX_SHOWN_TEXT = 4000;

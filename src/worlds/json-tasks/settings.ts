@@ -10,6 +10,13 @@ export const formatField = z
     'Frame of the prompts: `chatml` for chat models behind a completions endpoint, such as Qwen2.5; `plain` if the server applies the model’s template.',
   );
 
+export const simulatorFormatField = z
+  .enum(['plain', 'chatml'])
+  .optional()
+  .describe(
+    'Frame of the simulator’s prompts, where its server takes another than the agent’s. Left out = format.',
+  );
+
 export const bandField = z
   .tuple([z.number().min(0).max(1), z.number().min(0).max(1)])
   .default([0.4, 0.6])
@@ -64,6 +71,7 @@ export type TasksFile = z.infer<typeof tasksFileField>;
 /** What all of these worlds are set by. */
 export interface JsonTaskSettings {
   format: z.infer<typeof formatField>;
+  simulatorFormat?: z.infer<typeof simulatorFormatField>;
   band: z.infer<typeof bandField>;
   repairs: number;
 }

@@ -1,7 +1,7 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
-import { repairPrompt } from '../json-tasks/prompts.ts';
+import { repairPrompt, simulatorFormat } from '../json-tasks/prompts.ts';
 import { readTasksFile } from '../json-tasks/tasks-file.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { TaskSpec, World } from '../world.ts';
@@ -46,7 +46,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
       repairs: {
         limit: settings.repairs,
         prompt: (context: string, text: string, reason: string) =>
-          repairPrompt(settings.format, context, text, reason),
+          repairPrompt(simulatorFormat(settings), context, text, reason),
       },
     }),
     ...(vote && { vote }),

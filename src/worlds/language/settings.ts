@@ -4,6 +4,7 @@ import {
   bandProblems,
   formatField,
   repairsField,
+  simulatorFormatField,
   tasksFileField,
   voteField,
 } from '../json-tasks/settings.ts';
@@ -16,6 +17,7 @@ export const languageSettings = z
   .strictObject({
     type: z.literal('language'),
     format: formatField,
+    simulatorFormat: simulatorFormatField,
     kinds: z
       .array(z.enum(evaluationKinds))
       .min(1)

@@ -4,6 +4,7 @@ import {
   bandProblems,
   formatField,
   repairsField,
+  simulatorFormatField,
   tasksFileField,
 } from '../json-tasks/settings.ts';
 
@@ -11,6 +12,7 @@ export const travelSettings = z
   .strictObject({
     type: z.literal('travel'),
     format: formatField,
+    simulatorFormat: simulatorFormatField,
     band: bandField,
     repairs: repairsField,
     tasksFile: tasksFileField.describe('The tasks that the simulator varies, and those held out.'),

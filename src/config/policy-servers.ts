@@ -1,0 +1,32 @@
+/** Which server answers for which policy: the simulator may have one of its own. */
+import type { Experiment } from './experiment.ts';
+import { frozenServing } from './serving.ts';
+import type { FrozenServer, ServingSettings } from './serving.ts';
+
+type Role = 'agent' | 'environment';
+type Servers = Pick<Experiment, 'serving' | 'environment'>;
+
+/** Where a policy is reached. */
+export const servingOf = ({ serving, environment }: Servers, role: Role): ServingSettings =>
+  role === 'environment' && environment.serving !== undefined ? frozenServing(environment.serving) : serving;
+
+/** The name of a policy whose weights are its server's own; null if the run has the weights. */
+export function servedName({ serving, environment }: Servers, role: Role): string | null {
+  if (role === 'environment' && environment.serving !== undefined) return environment.serving.model;
+  return serving.type === 'openai' && serving.publish === 'none' ? (serving.models?.[role] ?? null) : null;
+}
+
+/** The roles whose policies `serving` answers for. */
+export const servedRoles = ({ environment }: Pick<Experiment, 'environment'>): Role[] =>
+  environment.serving === undefined ? ['agent', 'environment'] : ['agent'];
+
+/** What a server apart from `serving` does for a run. */
+export type ServerUse = 'simulator';
+
+/** The servers that a run asks besides `serving`, each with the field that names it. */
+export function serversApart({
+  environment,
+}: Pick<Experiment, 'environment'>): { use: ServerUse; field: string; server: FrozenServer }[] {
+  const { serving } = environment;
+  return serving === undefined ? [] : [{ use: 'simulator', field: 'environment.serving', server: serving }];
+}
