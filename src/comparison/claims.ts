@@ -21,6 +21,7 @@ import type { ProbeSummary } from './probes.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
 import { differenceText, estimateText, valueText } from './seed-estimates.ts';
+import { teachingClaims } from './teaching.ts';
 import type { Misranking } from './theory/ranking.ts';
 
 /** The claims, judged for one arm. */
@@ -31,10 +32,10 @@ export interface Claims {
 
 /**
  * What the method and its theory claim (GenEnv, 2512.19682), and whether it held in this comparison, for the
- * first arm of each preset.
+ * first arm of each preset, and for each set of arms that differ in the success of their tasks.
  */
-export const judgeClaims = (evidence: ClaimEvidence): Claims[] =>
-  firstArmOfEachPreset(evidence.experiments).map((name) => {
+export const judgeClaims = (evidence: ClaimEvidence): Claims[] => [
+  ...firstArmOfEachPreset(evidence.experiments).map((name) => {
     const main = evidence.arms.find(({ arm }) => arm === name)!;
     const rows = [
       ...learningClaims(evidence, main),
@@ -42,7 +43,9 @@ export const judgeClaims = (evidence: ClaimEvidence): Claims[] =>
       ...ablationClaims(evidence, main),
     ];
     return { arm: name, rows };
-  });
+  }),
+  ...teachingClaims(evidence),
+];
 
 /** Claims judged by the runs themselves: the band, the curriculum, the arms against each other. */
 export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSummary): Claim[] {

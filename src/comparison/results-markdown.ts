@@ -10,6 +10,7 @@ import { differenceText, estimateText, rangeText, valueText } from './seed-estim
 import type { SeedEstimate } from './seed-estimates.ts';
 import { isPrimary } from './secondary-tests.ts';
 import type { ComparedArms } from './secondary-tests.ts';
+import { teachingParts } from './teaching-markdown.ts';
 import type { Against, Summary } from './summary.ts';
 
 const budgetMetrics = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies RunMetricName[];
@@ -80,6 +81,7 @@ export function resultsMarkdown(summary: Summary): string {
     '## Guards',
     'What a band of success can hide: guards that warn at the end of a run, and under how many seeds.',
     ...arms.map((arm) => `- **${arm.arm}**: ${warningsText(arm)}`),
+    ...teachingParts(arms),
     ...measuresParts(summary),
     '## Beside the paper',
     'Other models, other tasks, and one run without intervals there: directions can be compared, sizes can not.',

@@ -47,6 +47,21 @@ export const runMetrics = {
   unsolvedEnd: { title: 'tasks never solved (k = 0), last third', better: null, unit: 'share' },
   solvedStart: { title: 'tasks always solved (k = n), first third', better: null, unit: 'share' },
   solvedEnd: { title: 'tasks always solved (k = n), last third', better: null, unit: 'share' },
+  screeningSuccess: {
+    title: 'success of the initial agent on its tasks, attempts that chose them',
+    better: null,
+    unit: 'share',
+  },
+  binSuccess: {
+    title: 'success of the initial agent on its tasks (p̂), fresh attempts',
+    better: null,
+    unit: 'share',
+  },
+  logprobGain: {
+    title: 'log-probability of right held-out answers, change over the run',
+    better: 'higher',
+    unit: 'share',
+  },
   rollouts: { title: 'rollouts of the agent', better: null, unit: 'count' },
   agentSteps: { title: 'updates of the agent', better: null, unit: 'count' },
   environmentSteps: { title: 'updates of the simulator', better: null, unit: 'count' },
@@ -97,6 +112,9 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     unsolvedEnd: shareSolved(thirds[1], 0, n),
     solvedStart: shareSolved(thirds[0], n, n),
     solvedEnd: shareSolved(thirds[1], n, n),
+    screeningSuccess: run.rows[0]?.metrics['pool/screening_success_rate'] ?? null,
+    binSuccess: run.rows[0]?.metrics['pool/success_rate'] ?? null,
+    logprobGain: changeOverRun(run.rows, 'eval/heldout_logprob'),
     rollouts: total('rollouts/count'),
     agentSteps: total('steps'),
     environmentSteps: total('env/steps'),
@@ -132,6 +150,12 @@ function riseInBand(rows: readonly EpochRow[], name: string): number | null {
   const start = mean(measured(series(rows.slice(entry - WINDOW + 1, entry + 1), name)));
   const end = mean(measured(series(rows.slice(-WINDOW), name)));
   return start === null || end === null ? null : end - start;
+}
+
+/** A metric after the last epoch minus the same before the first; null if one of them was not measured. */
+function changeOverRun(rows: readonly EpochRow[], name: string): number | null {
+  const [start, end] = [rows[0]?.metrics[name] ?? null, rows.at(-1)?.metrics[name] ?? null];
+  return start === null || end === null || rows.length < 2 ? null : end - start;
 }
 
 /** Share of the tasks, each attempted `n` times, of which `k` attempts succeeded. */

@@ -11,6 +11,9 @@ export const comparedMeasures = [
   'informative',
 ] as const;
 
+/** What a primary comparison may be of: those, and what arms of bins are compared in (docs/comparison.md, Teaching). */
+const primaryMeasures = [...comparedMeasures, 'logprobGain'] as const;
+
 /** The comparisons that a comparison file names before its runs are made. All others are secondary. */
 export const primarySchema = z
   .array(
@@ -18,10 +21,11 @@ export const primarySchema = z
       arm: uncheckedName.describe('Arm that is judged.'),
       against: uncheckedName.describe('Arm that it is compared with, under the same seeds.'),
       measure: z
-        .enum(comparedMeasures)
+        .enum(primaryMeasures)
         .describe(
           'Figure that is compared: area under the held-out curve, rollouts to the threshold, held-out ' +
-            'success at the end, share of epochs in the band, or share of informative groups.',
+            'success at the end, share of epochs in the band, share of informative groups, or change of the ' +
+            'log-probability of right held-out answers.',
         ),
       margin: positiveNumber.describe(
         'Difference, in the measure’s own unit, below which two arms count as equivalent.',
