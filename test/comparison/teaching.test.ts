@@ -154,7 +154,7 @@ describe('the claim that tasks at p = α teach most', () => {
 
   test('can be named beforehand: one bin against another', () => {
     const primary = [{ arm: 'p50', against: 'p15', measure: 'logprobGain', margin: 0.02 }];
-    const [result] = summary(peak, [1, 2, 3, 4, 5, 6], { primary }).primary!;
+    const [result] = summary(peak, [1, 2, 3, 4, 5, 6], { primary }).primary;
     expect(result).toMatchObject({ verdict: 'larger', p: 2 / 64 });
   });
 
