@@ -48,9 +48,16 @@ const poolSourceSchema = z
 
 /** Settings of the predictor of success, in arms that choose among candidates. */
 const predictorFields = {
+  predictor: z
+    .enum(['difficulty', 'text'])
+    .optional()
+    .describe(
+      'What the predictor of success sees: `difficulty` = the world’s own number, which is privileged; ' +
+        '`text` = the task as the simulator wrote it. Left out = `difficulty`.',
+    ),
   bandwidth: positiveNumber
     .default(1)
-    .describe('Difficulty over which the predictor of success smooths, in the world’s own unit.'),
+    .describe('Difficulty over which the predictor `difficulty` smooths, in the world’s own unit.'),
   memory: positiveCount.default(4).describe('Epochs of outcomes that the predictor looks back on.'),
 };
 
@@ -152,6 +159,17 @@ const windowArm = z
   })
   .describe('A difficulty set by hand: no simulator writes; the hardest level rises with success.');
 
+const evolvedArm = z
+  .strictObject({
+    type: z.literal('evolved'),
+    parents: positiveCount
+      .default(16)
+      .describe('Tasks of D_env, those nearest to α, that a generation varies in place of the base tasks.'),
+  })
+  .describe(
+    'Generation by generation: the frozen simulator varies the tasks whose success was nearest to α.',
+  );
+
 const uniformArm = z
   .strictObject({ type: z.literal('uniform') })
   .describe('Domain randomisation: code draws over the cells of the held-out grid; no simulator writes.');
@@ -200,6 +218,7 @@ export const armSchema = z
     offlineArm,
     selectionArm,
     bestOfNArm,
+    evolvedArm,
     windowArm,
     uniformArm,
     oracleArm,
@@ -216,6 +235,8 @@ type Written = { arm: Arm; environment: { variationsPerPrompt: number } };
 export function armName(arm: Arm): string {
   if (arm.type === 'genenv') return `genenv-${arm.preset}`;
   if (arm.type === 'success-bin') return `success-bin-${arm.target ?? 'even'}`;
+  if (arm.type === 'selection' || arm.type === 'best-of-n')
+    return arm.predictor === 'text' ? `${arm.type}-text` : arm.type;
   if (arm.type !== 'offline') return arm.type;
   return `offline-${arm.multiple}x${arm.source.type === 'code' ? '-code' : ''}`;
 }

@@ -1,7 +1,10 @@
 /** The tasks of an epoch before it draws from the pool, in each arm. */
 import { collect, filterStream, mapStream, mergeSorted } from '../async/streams.ts';
 import { drawExemplars } from '../coevolution/arms/best-of-n.ts';
+import type { ParentRecord } from '../coevolution/arms/evolved.ts';
+import { selectParents } from '../coevolution/arms/evolved.ts';
 import { predictedSuccess, selectCandidates } from '../coevolution/arms/selection.ts';
+import { predictFromTexts } from '../coevolution/arms/text-predictor.ts';
 import { difficultyReward } from '../coevolution/difficulty-reward.ts';
 import { poolDraw } from '../coevolution/training-pool.ts';
 import type { Experiment } from '../config/experiment.ts';
@@ -10,7 +13,7 @@ import type { RandomStream } from '../numerics/random.ts';
 import { generationCounts } from '../runs/request-plan.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import type { DrawTasksInput } from '../types/activity-inputs.ts';
+import type { DrawTasksInput, ShardInput } from '../types/activity-inputs.ts';
 import type { RunState } from '../types/run-state.ts';
 import { taskId } from '../types/ids.ts';
 import type { EnvironmentPoolRecord, HistoryRecord, SeedTaskRecord, TaskRecord } from '../types/records.ts';
@@ -34,6 +37,7 @@ export async function* epochTasks(
   switch (arm.type) {
     case 'genenv':
     case 'random':
+    case 'evolved':
       yield* readGeneratedTasks(store, context, input);
       return;
     case 'static':
@@ -51,7 +55,7 @@ export async function* epochTasks(
     case 'best-of-n': {
       const tasks = await collect(readGeneratedTasks(store, context, input));
       const { outcomes = [] } = await store.json<HistoryRecord>(state.history);
-      const candidates = predictSuccess(tasks, outcomes, { epoch, bandwidth: arm.bandwidth });
+      const candidates = predictSuccess(tasks, outcomes, { epoch, ...arm });
       const selected =
         arm.type === 'selection'
           ? selectCandidates(candidates, count, random)
@@ -123,13 +127,21 @@ type PredictedCandidate = { task: TaskRecord; usable: boolean; predicted: number
 function predictSuccess(
   tasks: readonly TaskRecord[],
   outcomes: NonNullable<HistoryRecord['outcomes']>,
-  options: { epoch: number; bandwidth: number },
+  { epoch, bandwidth, predictor }: { epoch: number; bandwidth: number; predictor?: string | undefined },
 ): PredictedCandidate[] {
   const seen = new Set<string>();
-  return tasks.map((task) => {
+  const fromTexts =
+    predictor === 'text' &&
+    predictFromTexts(
+      tasks.map(({ spec }) => spec ?? ''),
+      outcomes.flatMap(({ text, ...counts }) => (text === undefined ? [] : [{ ...counts, text }])),
+      epoch,
+    );
+  return tasks.map((task, index) => {
     const usable = task.spec !== null && !seen.has(task.spec);
     if (task.spec !== null) seen.add(task.spec);
-    return { task, usable, predicted: task.valid ? predictedSuccess(task, outcomes, options) : 0 };
+    const predicted = fromTexts ? fromTexts[index]! : predictedSuccess(task, outcomes, { epoch, bandwidth });
+    return { task, usable, predicted: task.valid ? predicted : 0 };
   });
 }
 
@@ -170,6 +182,27 @@ export async function createExemplarDraw(
     const exemplars = drawExemplars(records, arm.exemplars, arm, random);
     return exemplars.map(({ spec, env_reward }) => ({ spec, reward: env_reward }));
   };
+}
+
+/**
+ * What the arm `evolved` varies in an epoch: the parents in D_env, and base tasks in the places that D_env
+ * cannot fill, as all are at first; undefined in other arms, which vary the base tasks.
+ */
+export async function readParents(
+  { store }: { store: ObjectStore },
+  { arm, seed }: Experiment,
+  { epoch, state }: Pick<ShardInput, 'epoch' | 'state'>,
+  base: readonly SeedTaskRecord[],
+): Promise<string[] | undefined> {
+  if (arm.type !== 'evolved') return undefined;
+  const specs = base.map(({ spec }) => spec);
+  const random = randomStream(deriveSeed(seed, epoch, 'parents'));
+  const pool: ParentRecord[] = [];
+  const records = store.records<EnvironmentPoolRecord>(state.environment_pool);
+  for await (const { epoch: written, signature, env_reward, guard } of records)
+    pool.push({ epoch: written, signature, env_reward, guard });
+  const parents = selectParents(pool, arm.parents, random).map(({ signature }) => signature);
+  return [...parents, ...random.shuffle(specs).slice(0, arm.parents - parents.length)];
 }
 
 /** Whether the simulator has had nothing to learn from for `guards.starvedAfter` epochs in a row. */

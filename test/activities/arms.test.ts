@@ -189,6 +189,22 @@ describe('the arm `selection`', () => {
     expect(run.trainer.jobs.some(({ job: { kind } }) => kind === 'rwr')).toBe(false);
   });
 
+  it('finds them from their texts alone, and is named so', async () => {
+    // All tasks are as difficult; those with an "a" are solved half of the time, no others: three in eight.
+    const run = await someRun(arm('selection', { predictor: 'text' }), {
+      taskLength: () => 4,
+      success: (_difficulty, _model, spec) => (spec.includes('a') ? 0.5 : 0),
+    });
+    const last = await run.epochs(5);
+    const shareWithA = async (epoch: number) =>
+      mean((await specsOf(run, epoch)).map((spec) => (spec!.includes('a') ? 1 : 0)))!;
+    expect(await shareWithA(1)).toBeLessThan(0.6);
+    expect(await shareWithA(5)).toBeGreaterThan(0.8);
+    expect(run.plan.settings.arm).toBe('selection-text');
+    const { outcomes = [] } = await run.dependencies.store.json<HistoryRecord>(last.state.history);
+    expect(outcomes.every(({ text, difficulty }) => text?.length === difficulty + 2)).toBe(true);
+  });
+
   it('counts what its candidates cost', () => {
     const estimateOf = (type: string) => {
       const experiment = parseExperiment(withFields(smallFile, arm(type)));
@@ -294,6 +310,47 @@ describe('the arm `oracle`', () => {
   });
 });
 
+describe('the arm `evolved`', () => {
+  it('varies the tasks nearest to α in place of the base tasks', async () => {
+    // The frozen simulator writes up to two symbols fewer, or one more, than the task that it varies has.
+    const seedOf = (prompt: string): string => /[TU]:[a-i]+/.exec(prompt)![0];
+    const run = await someRun(
+      {
+        ...arm('evolved', { parents: 8 }),
+        epochs: 6,
+        'world.baseLengths': [8, 8],
+        'world.maxLength': 12,
+        'environment.promptsPerEpoch': 8,
+        'agent.rolloutsPerTask': 8,
+      },
+      {
+        success: (difficulty) => 0.8 ** difficulty,
+        task: (prompt, random) => {
+          const [tool, symbols] = seedOf(prompt).split(':') as [string, string];
+          const length = Math.max(1, symbols.length + random.int(4) - 2);
+          return `${tool}:${Array.from({ length }, () => random.pick([...'abcdefghi'])).join('')}`;
+        },
+      },
+    );
+    await run.epochs(6);
+    const varied = async (epoch: number) =>
+      (await tasksOf(run, epoch)).map(({ context, simulator }) => ({ seed: seedOf(context), simulator }));
+    const base = new Set(
+      (await run.records<SeedTaskRecord>(run.prepared.state.base_tasks)).map(({ spec }) => spec),
+    );
+    expect((await varied(1)).every(({ seed }) => base.has(seed))).toBe(true);
+    const written = new Set((await Promise.all([1, 2, 3].map((epoch) => specsOf(run, epoch)))).flat());
+    for (const { seed, simulator } of await varied(4))
+      expect(simulator === 'initial' ? base : written, seed).toContain(seed);
+    // By hand: 0.8^d = 1/2 at d = 3.1.
+    const difficulty = async (epoch: number) =>
+      mean((await tasksOf(run, epoch)).map((task) => task.difficulty))!;
+    expect(await difficulty(1)).toBeGreaterThan(7);
+    expect(mean(await Promise.all([5, 6].map(difficulty)))).toBeLessThan(5);
+    expect(run.trainer.jobs.some(({ job: { kind } }) => kind === 'rwr')).toBe(false);
+  });
+});
+
 describe('ledgers', () => {
   const source = { type: 'code' };
   it.each([
@@ -301,6 +358,8 @@ describe('ledgers', () => {
     ['oracle', arm('oracle')],
     ['window at a target', arm('window', { raiseAt: 0.5, lowerAt: 0.3, minAttempts: 16 })],
     ['offline by code', arm('offline', { source })],
+    ['selection by text', arm('selection', { predictor: 'text' })],
+    ['evolved', arm('evolved', { parents: 4 })],
   ])('of the arm %s are equal, byte for byte, in another folder', async (_, fields) => {
     const ledgerOf = async (): Promise<string> => {
       const run = await someRun(fields);

@@ -7,6 +7,7 @@ import {
   windowLevels,
 } from '../../src/coevolution/arms/difficulty-window.ts';
 import { mixLevels, openOracle, updateOracle } from '../../src/coevolution/arms/difficulty-oracle.ts';
+import { selectParents } from '../../src/coevolution/arms/evolved.ts';
 import { predictedSuccess, selectCandidates } from '../../src/coevolution/arms/selection.ts';
 import { poolDraw } from '../../src/coevolution/training-pool.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
@@ -166,6 +167,43 @@ describe('the hand-set window', () => {
         );
       expect([7, 8]).toContain(state.hardest);
     }
+  });
+});
+
+describe('the next generation', () => {
+  const record = (signature: string, env_reward: number, guard = 1, epoch = 1) => ({
+    epoch,
+    signature,
+    env_reward,
+    guard,
+  });
+  const parents = (records: Parameters<typeof selectParents>[0], count: number, seed = 1) =>
+    selectParents(records, count, randomStream(seed)).map(({ signature }) => signature);
+
+  it('varies the tasks with the largest R_env, each once and by its newest record', () => {
+    const records = [
+      record('a', 0.9),
+      record('b', 0.5),
+      record('a', 0.2),
+      record('c', 0.7),
+      record('d', 1, 0),
+    ];
+    expect(parents(records, 2)).toEqual(['c', 'b']);
+    expect(parents(records, 9)).toEqual(['c', 'b', 'a']);
+    expect(parents([], 3)).toEqual([]);
+  });
+
+  it('prefers the newest of equals', () => {
+    expect(parents([record('a', 1, 1, 1), record('b', 1, 1, 3), record('c', 1, 1, 2)], 2)).toEqual([
+      'b',
+      'c',
+    ]);
+  });
+
+  it('draws among ties', () => {
+    const tied = [record('a', 0.1), record('b', 0.1), record('c', 0.1)];
+    const picked = Array.from({ length: 40 }, (_, seed) => parents(tied, 1, seed)[0]);
+    expect(new Set(picked)).toEqual(new Set(['a', 'b', 'c']));
   });
 });
 

@@ -110,6 +110,8 @@ describe('the arms without a trained simulator', () => {
     { type: 'window' },
     { type: 'uniform' },
     { type: 'oracle' },
+    { type: 'evolved' },
+    { type: 'selection', predictor: 'text' },
   ])('differ from `random` in where tasks come from alone: $type', (arm) => {
     const random = withArm({ type: 'random' });
     const experiment = withArm(arm);

@@ -2,7 +2,7 @@ import { collect } from '../../async/streams.ts';
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import { poolDraw } from '../../coevolution/training-pool.ts';
 import { variationsWritten } from '../../config/arms.ts';
-import { createExemplarDraw, isStarved } from '../../curriculum/epoch-tasks.ts';
+import { createExemplarDraw, isStarved, readParents } from '../../curriculum/epoch-tasks.ts';
 import {
   confirmLabels,
   generateCandidates,
@@ -86,14 +86,16 @@ async function seedPrompts(
   const { initial } = generationCounts(experiment, starved);
   const order = random.shuffle(Array.from({ length: count }, (_, prompt) => prompt));
   const forInitial = new Set(order.slice(0, initial));
+  const parents = await readParents(dependencies, experiment, { epoch, state }, base);
   const exemplars = await createExemplarDraw(dependencies, experiment, epoch, state);
   const isInPasses = experiment.environment.seedOrder === 'passes';
   const passes = { count, epoch, seed: deriveSeed(experiment.seed, 'seed-passes') };
   const places = isInPasses ? poolDraw(base.length, passes) : undefined;
   return Array.from({ length: count }, (_, prompt): SeedPrompt => {
     const simulator = forInitial.has(prompt) ? 'initial' : 'current';
-    const { spec } = places === undefined ? random.pick(base) : base[places[prompt]!]!;
+    const { spec: baseSpec } = places === undefined ? random.pick(base) : base[places[prompt]!]!;
     // The initial simulator stays as it was: it is shown nothing that was learnt.
+    const spec = parents === undefined || simulator === 'initial' ? baseSpec : random.pick(parents);
     const shown = simulator === 'current' ? exemplars(prompt) : [];
     const text =
       shown.length === 0

@@ -4,6 +4,7 @@ import type { TaskOutcome } from '../../coevolution/agent-history.ts';
 import { openOracle, updateOracle } from '../../coevolution/arms/difficulty-oracle.ts';
 import { openWindow, updateWindow } from '../../coevolution/arms/difficulty-window.ts';
 import type { ObservedOutcome } from '../../coevolution/arms/selection.ts';
+import { MAX_TEXT } from '../../coevolution/arms/text-predictor.ts';
 import { learningProgress, updateLearningProgress } from '../../coevolution/diagnostics.ts';
 import { extendPool, remember, splitByAge } from '../../coevolution/environment-pool.ts';
 import { starvedEpochs } from '../../coevolution/guards.ts';
@@ -22,7 +23,7 @@ import type {
   SeedTaskRecord,
   TaskRecord,
 } from '../../types/records.ts';
-import type { World } from '../../worlds/world.ts';
+import type { TaskSpec, World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /** A record of D_env without its text: what decides whether it stays, and its place in the file. */
@@ -31,7 +32,7 @@ type PoolEntry = Pick<
   'epoch' | 'signature' | 'env_reward' | 'history_success' | 'guard'
 > & { at: number };
 
-type MeasuredOutcome = TaskOutcome & Pick<ScoreRecord, 'success_rate'>;
+type MeasuredOutcome = TaskOutcome & Pick<ScoreRecord, 'success_rate'> & { spec: TaskSpec };
 
 /**
  * Updates D_train, D_env and the agent's history after an epoch (GenEnv, algorithm 1, phase 3). Records
@@ -99,14 +100,14 @@ async function readEpoch(
     const { id, spec, source, repeats } = task;
     if (source === 'new' && spec !== null && repeats === 0 && !specsOfHistory.has(spec))
       newTasks.push({ id, spec });
-    if (source === 'new' && score.valid) outcomes.push(outcomeOf(world, spec, score));
+    if (source === 'new' && score.valid && spec !== null) outcomes.push(outcomeOf(world, spec, score));
     if (record !== undefined) written.push(poolEntry(record, at));
     at += 1;
   }
   return { newTasks, outcomes, written };
 }
 
-function outcomeOf(world: World, spec: string | null, score: ScoreRecord): MeasuredOutcome {
+function outcomeOf(world: World, spec: TaskSpec, score: ScoreRecord): MeasuredOutcome {
   const { kind, difficulty, attempts, successes, success_rate, failure } = score;
   return {
     kind,
@@ -114,7 +115,8 @@ function outcomeOf(world: World, spec: string | null, score: ScoreRecord): Measu
     attempts,
     successes,
     success_rate,
-    ...(world.signature && spec !== null && { signature: world.signature(spec) }),
+    spec,
+    ...(world.signature && { signature: world.signature(spec) }),
     ...(failure !== undefined && { failure }),
   };
 }
@@ -179,7 +181,7 @@ function learningProgressMetrics(state: HistoryRecord['progress']): Metrics {
 function armHistory(
   { arm, difficulty }: Pick<Experiment, 'arm' | 'difficulty'>,
   before: HistoryRecord,
-  epochOutcomes: readonly TaskOutcome[],
+  epochOutcomes: readonly MeasuredOutcome[],
   epoch: number,
 ): Pick<HistoryRecord, 'outcomes' | 'window' | 'oracle'> {
   if (arm.type === 'window')
@@ -190,12 +192,13 @@ function armHistory(
   }
   if (arm.type !== 'selection' && arm.type !== 'best-of-n') return {};
   const recent = (before.outcomes ?? []).filter((outcome) => epoch - outcome.epoch < arm.memory);
-  const observed = epochOutcomes.map(({ kind, difficulty, successes, attempts }): ObservedOutcome => ({
+  const observed = epochOutcomes.map(({ kind, difficulty, successes, attempts, spec }): ObservedOutcome => ({
     epoch,
     kind,
     difficulty,
     successes,
     attempts,
+    ...(arm.predictor === 'text' && { text: spec.slice(0, MAX_TEXT) }),
   }));
   return { outcomes: [...recent, ...observed] };
 }

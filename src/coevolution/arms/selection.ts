@@ -40,7 +40,13 @@ function signalOf(predicted: number | null): number {
 }
 
 /** Outcome of a task that was rolled out. */
-export type ObservedOutcome = SuccessCount & { epoch: number; kind: string; difficulty: number };
+export type ObservedOutcome = SuccessCount & {
+  epoch: number;
+  kind: string;
+  difficulty: number;
+  /** The task's text, cut to what the predictor from texts looks at; absent without it. */
+  text?: string;
+};
 
 export type PredictorSettings = {
   /** The epoch that is predicted for. */
@@ -52,7 +58,7 @@ export type PredictorSettings = {
 /** Weight of an outcome of another kind, relative to one of the same kind. */
 const OTHER_KIND = 0.25;
 /** Factor on an outcome's weight for each epoch of age. */
-const AGEING = 0.7;
+export const AGEING = 0.7;
 /** Attempts that the overall rate counts as. */
 const PRIOR = 1;
 
