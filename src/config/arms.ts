@@ -7,7 +7,7 @@ import {
   positiveCount,
   positiveNumber,
 } from '../validation/limited-fields.ts';
-import { apiKeyEnv, httpUrl } from './server-address.ts';
+import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 
 /**
  * Where an arm's tasks come from. All else (rollouts, the agent's update, guards, evaluation) is the same in

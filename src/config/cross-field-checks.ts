@@ -11,7 +11,7 @@ import type { WorldSettings } from '../worlds/settings.ts';
 import type { Experiment } from './experiment.ts';
 import { engineModelProblem } from './model-folder.ts';
 import { positionsFromScratch } from './policies.ts';
-import { servedName, servedRoles } from './policy-servers.ts';
+import { servedName, servedRoles, serversApart } from './policy-servers.ts';
 import { vllmRanks } from './serving.ts';
 
 /** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
@@ -131,9 +131,18 @@ function* servingProblems(experiment: Experiment): Generator<string> {
   }
 }
 
-/** The simulator's own server has one frozen model, which no policy of the run may be taken for. */
+/** Servers apart have frozen models, each under a name that no other model of the run has. */
 function* serversApartProblems(experiment: Experiment): Generator<string> {
   const { arm, environment, world } = experiment;
+  const taken = new Set(servedRoles(experiment).map((role) => servedName(experiment, role)));
+  for (const { field, server } of serversApart(experiment)) {
+    if (taken.has(server.model) || /^(agent|environment)@/.test(server.model))
+      yield (
+        `${field}.model: got "${server.model}"; expected a name that no other model of the run has, since requests ` +
+        'go by it'
+      );
+    taken.add(server.model);
+  }
   const { serving, model, training } = environment;
   if (serving === undefined) return;
   // Other arms refuse them whatever serves the simulator.
@@ -146,11 +155,6 @@ function* serversApartProblems(experiment: Experiment): Generator<string> {
     yield (
       'environment.model: got weights to make; expected {"type": "pretrained", "path": …} without adapter and ' +
       'warmUp, since environment.serving has the weights: the path is a name for reports'
-    );
-  if (serving.model === servedName(experiment, 'agent') || /^(agent|environment)@/.test(serving.model))
-    yield (
-      `environment.serving.model: got "${serving.model}"; expected another name than the agent has on its server, ` +
-      'since requests go by it'
     );
   if (serving.api === 'chat') yield* simulatorFormatProblem(world, 'environment.serving.api');
 }

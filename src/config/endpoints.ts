@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { parseFile } from '../validation/parse-file.ts';
-import { plainHttpUrl } from './server-address.ts';
+import { plainHttpUrl } from '../validation/server-address.ts';
 
 const endpointNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const endpointNameRule =

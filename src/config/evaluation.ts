@@ -5,7 +5,7 @@ import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
 import { nameField, nonNegativeCount, schemaField } from '../validation/limited-fields.ts';
 import { evaluationOptions } from './method.ts';
 import { runIdPattern } from './run-id.ts';
-import { apiKeyEnv, httpUrl } from './server-address.ts';
+import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 
 export const evaluationIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,67}$/;
 export const evaluationIdRule =

@@ -8,7 +8,7 @@ import {
   requestTimeLimit,
   timeLimit,
 } from '../validation/limited-fields.ts';
-import { apiKeyEnv, httpUrl, searchUrl } from './server-address.ts';
+import { apiKeyEnv, httpUrl, searchUrl } from '../validation/server-address.ts';
 
 /** What is evaluated, and how: what an experiment's own evaluations share with those of a file. */
 export const evaluationOptions = {

@@ -8,7 +8,7 @@ import {
   timeLimit,
   uncheckedName,
 } from '../validation/limited-fields.ts';
-import { frozenServerSchema } from './serving.ts';
+import { simulatorServerSchema } from './serving.ts';
 
 /** Settings of one policy: where its weights come from, how it samples, how it is trained. */
 
@@ -237,7 +237,7 @@ export const environmentSchema = z
       .max(1)
       .describe('Share of the seed prompts answered by the frozen initial simulator.'),
     training: environmentTrainingSchema.nullable().describe('null = frozen.'),
-    serving: frozenServerSchema
+    serving: simulatorServerSchema
       .optional()
       .describe(
         'A server of the simulator’s own, such as an API: it stays frozen, and `serving` has the agent. Left ' +

@@ -1,7 +1,8 @@
 /** Which server answers for which policy: the simulator may have one of its own. */
+import type { FrozenServer } from '../validation/frozen-server.ts';
 import type { Experiment } from './experiment.ts';
 import { frozenServing } from './serving.ts';
-import type { FrozenServer, ServingSettings } from './serving.ts';
+import type { ServingSettings } from './serving.ts';
 
 type Role = 'agent' | 'environment';
 type Servers = Pick<Experiment, 'serving' | 'environment'>;
@@ -21,12 +22,25 @@ export const servedRoles = ({ environment }: Pick<Experiment, 'environment'>): R
   environment.serving === undefined ? ['agent', 'environment'] : ['agent'];
 
 /** What a server apart from `serving` does for a run. */
-export type ServerUse = 'simulator';
+export const serverUses = ['simulator', 'solver'] as const;
+export type ServerUse = (typeof serverUses)[number];
 
-/** The servers that a run asks besides `serving`, each with the field that names it. */
+/** A server that a run asks besides `serving`, with the field that names it. */
+export interface ServerApart {
+  use: ServerUse;
+  field: string;
+  server: FrozenServer;
+}
+
 export function serversApart({
   environment,
-}: Pick<Experiment, 'environment'>): { use: ServerUse; field: string; server: FrozenServer }[] {
-  const { serving } = environment;
-  return serving === undefined ? [] : [{ use: 'simulator', field: 'environment.serving', server: serving }];
+  world,
+}: Pick<Experiment, 'environment' | 'world'>): ServerApart[] {
+  const solver = 'vote' in world ? world.vote?.solver : undefined;
+  return [
+    ...(environment.serving === undefined
+      ? []
+      : [{ use: 'simulator', field: 'environment.serving', server: environment.serving } as const]),
+    ...(solver === undefined ? [] : [{ use: 'solver', field: 'world.vote.solver', server: solver } as const]),
+  ];
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { nameField } from '../validation/limited-fields.ts';
-import { apiKeyEnv, httpUrl } from './server-address.ts';
+import { frozenServerFields } from '../validation/frozen-server.ts';
+import type { FrozenServer } from '../validation/frozen-server.ts';
+import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 
 /** Where the policies are reached: the servers that answer for them. */
 
@@ -104,13 +106,9 @@ export const servingSchema = z
   ])
   .describe('Where the policies are reached.');
 
-/** A server of one frozen model, whose answers are texts. */
-export const frozenServerSchema = z.strictObject({
-  type: z.literal('openai'),
-  baseUrl: httpUrl.describe('OpenAI-compatible server.'),
-  apiKeyEnv,
-  model: nameField.describe('Name of the model there; no policy of the run has the same.'),
-  api: z.enum(['completions', 'chat']).optional().describe('Endpoint that is asked. Left out = completions.'),
+/** The simulator's own server. */
+export const simulatorServerSchema = z.strictObject({
+  ...frozenServerFields,
   structuredOutput: z
     .enum(['none', 'json_schema'])
     .optional()
@@ -120,7 +118,7 @@ export const frozenServerSchema = z.strictObject({
 });
 
 export type ServingSettings = z.infer<typeof servingSchema>;
-export type FrozenServer = z.infer<typeof frozenServerSchema>;
+export type SimulatorServer = z.infer<typeof simulatorServerSchema>;
 export type VllmServing = z.infer<typeof vllmServingSchema>;
 
 /** The same server as settings of policies that are not published to it. */
@@ -130,7 +128,7 @@ export const frozenServing = ({
   apiKeyEnv: keyVariable,
   api,
   structuredOutput,
-}: FrozenServer): ServingSettings => ({
+}: FrozenServer & Pick<SimulatorServer, 'structuredOutput'>): ServingSettings => ({
   type,
   baseUrl,
   apiKeyEnv: keyVariable,

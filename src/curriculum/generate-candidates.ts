@@ -137,18 +137,19 @@ export async function rejectTooLong(
 }
 
 /**
- * Puts labels that the simulator wrote itself to the vote of a solver that it does not train: the frozen
- * initial agent. A candidate becomes invalid if too few votes confirm its label. The votes are outside the
- * rollout budget; the tokens of task generation include them.
+ * Puts labels that the simulator wrote itself to the vote of a solver that the run does not train: that of the
+ * world, or else the frozen initial agent. A candidate becomes invalid if too few votes confirm its label. The
+ * votes are outside the rollout budget; the tokens of task generation include them.
  */
 export async function confirmLabels(
   client: Pick<CompletionClient, 'complete'>,
   { experiment, world }: Phase,
   candidates: readonly Candidate<unknown>[],
-  solver: { model: string; seed: number },
+  initialAgent: { model: string; seed: number },
 ): Promise<void> {
   const { vote } = world;
   if (vote === undefined) return;
+  const { solver } = vote;
   const { agent, durability } = experiment;
   const unconfirmed: { candidate: Candidate<unknown>; spec: TaskSpec }[] = [];
   for (const candidate of candidates) {
@@ -157,12 +158,12 @@ export async function confirmLabels(
     if (parsed.valid && vote.needed(parsed.spec)) unconfirmed.push({ candidate, spec: parsed.spec });
   }
   const planned = batchPrompts(unconfirmed, durability.promptsPerRequest, (chunk, index) => ({
-    model: solver.model,
-    prompts: chunk.map(({ spec }) => world.agentPrompt(spec)),
+    model: solver?.model ?? initialAgent.model,
+    prompts: chunk.map(({ spec }) => (solver?.prompt ?? world.agentPrompt)(spec)),
     n: vote.votes,
-    seed: deriveSeed(solver.seed, 'vote', index),
-    temperature: agent.sampling.temperature,
-    maxTokens: agent.sampling.maxTokens,
+    seed: deriveSeed(initialAgent.seed, 'vote', index),
+    temperature: solver?.temperature ?? agent.sampling.temperature,
+    maxTokens: solver?.maxTokens ?? agent.sampling.maxTokens,
   }));
   for (const { request, items } of planned) {
     const completions = await client.complete(request);

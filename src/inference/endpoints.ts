@@ -2,7 +2,7 @@
 import { readEndpoints } from '../config/endpoints.ts';
 import type { Endpoint, EndpointList, EndpointsSource } from '../config/endpoints.ts';
 import { readSecret, readSecretFile } from '../config/secrets.ts';
-import { endpointOf } from '../config/server-address.ts';
+import { endpointOf } from '../validation/server-address.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { ModelUnavailable } from './policy-client.ts';
 

@@ -1,3 +1,4 @@
+import { serverUses } from '../config/policy-servers.ts';
 import type { Prices } from '../config/prices.ts';
 import { epochWorkflowId } from '../formats/epoch-id.ts';
 import { gpuHours, lacksPrompts, priceOf, sumUsage } from '../runs/costs.ts';
@@ -51,13 +52,16 @@ export function epochUsages(run: RunData, world: World | null): EpochUsage[] | n
   });
 }
 
-/** What the simulator's own server has counted; undefined without one. */
+/** What servers apart have counted; undefined without any. */
 function serverUsage({ metrics }: EpochRow): ServerUsage | undefined {
-  const tokensSampled = metrics['usage/simulator_completion_tokens'];
-  const tokensRead = metrics['usage/simulator_prompt_tokens'];
-  return typeof tokensSampled !== 'number' || typeof tokensRead !== 'number'
-    ? undefined
-    : { simulator: { tokensSampled, tokensRead } };
+  const servers = serverUses.flatMap((use) => {
+    const tokensSampled = metrics[`usage/${use}_completion_tokens`];
+    const tokensRead = metrics[`usage/${use}_prompt_tokens`];
+    return typeof tokensSampled !== 'number' || typeof tokensRead !== 'number'
+      ? []
+      : [[use, { tokensSampled, tokensRead }] as const];
+  });
+  return servers.length === 0 ? undefined : Object.fromEntries(servers);
 }
 
 const hoursOf = ({ time }: EpochRow, phases: readonly string[]): number =>
@@ -111,12 +115,14 @@ export const tokenScope =
   'Tokens are those of generation, rollouts, held-out evaluation and a data set’s texts, not those of the cold ' +
   'start, the check for forgetting, the prompts of a data set and benchmarks.';
 
-/** Which of them are those of a server of the simulator's own; empty without one. */
-export function serverShare({ servers }: Usage): string {
-  const own = servers?.simulator;
-  if (own === undefined) return '';
-  return ` The simulator’s own server has sampled ${formatCount(own.tokensSampled)} and read ${formatCount(own.tokensRead)} of them.`;
-}
+/** Which of them are those of servers apart; empty without any. */
+export const serverShare = ({ servers = {} }: Usage): string =>
+  Object.entries(servers)
+    .map(
+      ([use, { tokensSampled, tokensRead }]) =>
+        ` The ${use}’s own server has sampled ${formatCount(tokensSampled)} and read ${formatCount(tokensRead)} of them.`,
+    )
+    .join('');
 
 /** What to know of epochs without prompt tokens; empty if there are none. */
 export function unrecordedPrompts(usages: readonly Usage[]): string {

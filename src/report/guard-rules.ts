@@ -180,8 +180,8 @@ function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): R
       isOk: (value) => value <= 0.02,
       format: formatPercent,
       explanation:
-        'Share of the simulator’s own labels against which most votes of the initial agent agree on ' +
-        'another answer. High: it writes wrong labels, of which some pass the vote.',
+        'Share of the simulator’s own labels against which most votes agree on another answer.' +
+        ' High: it writes wrong labels, of which some pass the vote.',
     },
     {
       label: 'Unconfirmed labels',
@@ -191,7 +191,7 @@ function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): R
       format: formatPercent,
       explanation:
         'Share of the simulator’s own labels that too few votes confirmed, which makes the task invalid. ' +
-        'High with few disputes: the questions are too hard for the agent that votes.',
+        'High with few disputes: the questions are too hard for the model that votes.',
     },
   ];
 }

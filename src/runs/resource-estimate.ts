@@ -13,12 +13,14 @@ export interface ResourceEstimate {
   tokens: number;
   /** Of them, those that the simulator writes in epochs and in a data set. */
   simulatorTokens: number;
+  /** Of them, those of votes. */
+  voteTokens: number;
   activities: number;
   events: number;
   /** Runs of the experiment's workflow: it continues as new. */
   runs: number;
   /** Prompts that are sent, by kind; samples of one prompt count once, unless each is a request of its own. */
-  prompts: { simulator: number; agent: number; repair: number };
+  prompts: { simulator: number; agent: number; repair: number; vote: number };
 }
 
 /** Drawing, rewards, filter, pools, commit. */
@@ -41,7 +43,7 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   const gateChecks = gate ? Math.ceil(epochs / gate.every) + 1 : 0;
   const written = environment.promptsPerEpoch * variationsWritten(experiment);
   const repairs = (world.repairs?.limit ?? 0) * environment.sampling.maxTokens;
-  const votes = (world.vote?.votes ?? 0) * agent.sampling.maxTokens;
+  const votes = (world.vote?.votes ?? 0) * (world.vote?.solver?.maxTokens ?? agent.sampling.maxTokens);
   const generationTokens = written * (environment.sampling.maxTokens + repairs + votes);
   const rolloutTokens = (rolloutsPerEpoch + frozenRollouts) * agent.sampling.maxTokens;
   const checkRollouts = evaluations + gateChecks * (gate?.tasks ?? 0);
@@ -50,14 +52,15 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     epochs * (generationTokens + rolloutTokens) + checkRollouts * agent.sampling.maxTokens + datasetTokens;
 
   const frozenPrompts = guards.frozenSamples === 0 ? 0 : newTasks;
-  const votePrompts = world.vote === undefined ? 0 : written;
+  const votePrompts = votePromptsOf(experiment, world) * written;
   const prompts = {
     simulator: epochs * (asksBySample(experiment) ? written : Math.min(written, environment.promptsPerEpoch)),
     agent:
-      epochs * (newTasks + replayCount(experiment) + frozenPrompts + votePrompts) +
+      epochs * (newTasks + replayCount(experiment) + frozenPrompts) +
       evaluated * heldOut +
       gateChecks * (gate?.tasks ?? 0),
     repair: epochs * written * (world.repairs?.limit ?? 0),
+    vote: epochs * votePrompts,
   };
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);
@@ -81,11 +84,19 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     simulatorTokens:
       epochs * written * (environment.sampling.maxTokens + repairs) +
       (experiment.arm.type === 'static' ? datasetTokens : 0),
+    voteTokens: epochs * written * votes,
     activities,
     events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
     runs: Math.ceil(epochs / durability.epochsPerRun),
     prompts,
   };
+}
+
+/** Prompts that a vote sends for a label. */
+function votePromptsOf({ world: settings }: Experiment, { vote }: World): number {
+  if (vote === undefined) return 0;
+  const solver = 'vote' in settings ? settings.vote?.solver : undefined;
+  return solver?.api === 'chat' ? vote.votes : 1;
 }
 
 /** Whether each sample of the simulator sends its prompt, as chat completions do. */

@@ -109,7 +109,12 @@ export const commitInput = z.strictObject({
   usage: z
     .strictObject({
       ...tokenCounts,
-      servers: z.strictObject({ simulator: z.strictObject(tokenCounts).exactOptional() }).exactOptional(),
+      servers: z
+        .strictObject({
+          simulator: z.strictObject(tokenCounts).exactOptional(),
+          solver: z.strictObject(tokenCounts).exactOptional(),
+        })
+        .exactOptional(),
     })
     .exactOptional(),
   /** Seconds by phase; stored next to the ledger, not in it. */

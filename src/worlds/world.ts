@@ -67,6 +67,14 @@ export interface LabelVote {
   readonly votes: number;
   /** Share of answers that must agree with the label. */
   readonly agreement: number;
+  /** A model of its own server that votes, and how it is asked; absent if the initial agent votes. */
+  readonly solver?: {
+    readonly model: string;
+    readonly temperature?: number | undefined;
+    readonly maxTokens?: number | undefined;
+    /** What it reads: the agent's question in a frame that its server takes. */
+    prompt: (spec: TaskSpec) => string;
+  };
   /** Whether the simulator wrote the task's label. */
   needed(spec: TaskSpec): boolean;
   /** How many answers agree with the label, and whether a majority agrees on another one. */

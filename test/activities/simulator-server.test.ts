@@ -1,100 +1,33 @@
-import { readFile } from 'node:fs/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
-import { EndpointRefused, serverResolver } from '../../src/inference/endpoints.ts';
+import { EndpointRefused } from '../../src/inference/endpoints.ts';
 import { ModelUnavailable } from '../../src/inference/policy-client.ts';
 import { resolveFork } from '../../src/runs/fork.ts';
-import { createModelClients } from '../../src/worker/model-servers.ts';
-import type { LanguageSettings } from '../../src/worlds/language/settings.ts';
-import { exampleFile, withFields } from '../../test-support/experiments.ts';
-import type { FakeChat } from '../../test-support/fake-chat.ts';
-import { fakeLanguageModel } from '../../test-support/fake-language-model.ts';
-import { FakeModelServer } from '../../test-support/fake-model-server.ts';
-import { FakeTrainer } from '../../test-support/fake-trainer.ts';
-import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
-import { temporaryFolder } from '../store/temporary-folder.ts';
+import { withFields } from '../../test-support/experiments.ts';
+import { plainEpoch } from '../../test-support/plain-epochs.ts';
 import { pretrainedModel } from './some-run.ts';
+import { runWithApi } from './two-servers.ts';
 
 const writer = {
   type: 'openai',
-  baseUrl: 'endpoint:writer',
+  baseUrl: 'endpoint:api',
   model: 'environment-writer',
   api: 'chat',
   structuredOutput: 'json_schema',
 };
 
-/** The agent is trained on the embedded server; its simulator is another server's, on the operator's list. */
-async function splitRun(agentPath: string, fields: Record<string, unknown> = {}, permits = true) {
-  const home = await temporaryFolder();
-  const file = withFields(
-    withFields(exampleFile, {
-      epochs: 3,
+/** The agent is trained on the embedded server; its simulator is the API's. */
+const splitRun = (agentPath: string, permits = true) =>
+  runWithApi(
+    {
       arm: { type: 'best-of-n', candidates: 2, exemplars: 2 },
-      world: {
-        type: 'language',
-        format: 'chatml',
-        simulatorFormat: 'plain',
-        baseTasks: 6,
-        heldOutPerCell: 1,
-      },
+      'world.simulatorFormat': 'plain',
       'agent.model': { type: 'pretrained', path: agentPath, adapter: {} },
       'environment.model': { type: 'pretrained', path: 'writer' },
       'environment.serving': writer,
-      'agent.sampling.maxTokens': 400,
-      'environment.sampling.maxTokens': 4000,
-      'environment.promptsPerEpoch': 3,
-      'environment.variationsPerPrompt': 2,
-      'agent.rolloutsPerTask': 4,
-      'durability.promptsPerRequest': 2,
-      'durability.shards': 1,
-    }),
-    fields,
+    },
+    { permits, player: { invalid: 0.3 } },
   );
-  const settings = parseExperiment(file).world as LanguageSettings;
-  const plays = fakeLanguageModel(settings, { invalid: 0.3 });
-  let answersLeft = Infinity;
-  const chat: FakeChat = ([message], random, { model, response_format }) =>
-    answersLeft-- > 0 ? plays(message!.content, random, model, response_format) : 503;
-  const own = await FakeModelServer.start({ model: plays, seedRule: 'embedded' });
-  const api = await FakeModelServer.start({ model: () => 'never', chat });
-  onTestFinished(async () => {
-    await own[Symbol.asyncDispose]();
-    await api[Symbol.asyncDispose]();
-  });
-  const list = JSON.stringify({
-    endpoints: permits ? { writer: { baseUrl: api.url, apiKeyEnv: 'WRITER_KEY' } } : {},
-  });
-  const trainer = new FakeTrainer();
-  const ports = {
-    ...plainDependencies(home, own.url, trainer),
-    ...createModelClients(
-      { policyServer: own.url, vllmServer: undefined },
-      serverResolver({ variable: list, homeFile: '' }, { WRITER_KEY: 'secret' }),
-      (_, request) => request(),
-    ),
-  };
-  const activities = createActivities(ports);
-  const { plan, prepared } = await begin(activities, 'split', file);
-  const folder = ports.runFolder('split');
-  return {
-    own,
-    api,
-    /** Its chat completions fail once so many were answered. */
-    failsAfter: (answers: number) => void (answersLeft = answers),
-    trainer,
-    activities,
-    plan,
-    prepared,
-    ports,
-    file,
-    ledger: () => readFile(folder.ledgerFile, 'utf8'),
-    metrics: async () =>
-      (await readFile(folder.metricsFile, 'utf8'))
-        .trim()
-        .split('\n')
-        .map((line) => (JSON.parse(line) as { metrics: Record<string, number> }).metrics),
-  };
-}
 
 it('asks one server for tasks and trains the agent of another, with the same bytes again', async () => {
   const { path } = await pretrainedModel();
@@ -159,7 +92,7 @@ it('waits for the simulator’s server by its own name, and continues with what 
 
 it('asks no server that the operator has not permitted', async () => {
   const { path } = await pretrainedModel();
-  await expect(splitRun(path, {}, false)).rejects.toThrow(EndpointRefused);
+  await expect(splitRun(path, false)).rejects.toThrow(EndpointRefused);
 });
 
 it('is another run with another model: no fork', async () => {

@@ -590,7 +590,18 @@ const files: [string, Record<string, unknown>, string][] = [
       'environment.serving': { ...apart, model: frozen.models.agent },
       'environment.model': served,
     },
-    `environment.serving.model: got "${frozen.models.agent}"; expected another name than the agent has on its server, since requests go by it`,
+    `environment.serving.model: got "${frozen.models.agent}"; expected a name that no other model of the run has, since requests go by it`,
+  ],
+  [
+    'a simulator that votes on its own labels',
+    {
+      arm: { type: 'random' },
+      world: { type: 'language', vote: { solver: apart } },
+      ...pretrained,
+      'environment.serving': apart,
+      'environment.model': served,
+    },
+    'world.vote.solver.model: got "writer"; expected a name that no other model of the run has, since requests go by it',
   ],
   [
     'a frame that the simulator’s own server would put into its own',

@@ -66,6 +66,7 @@ describe('the schema for editors', () => {
     expect(parseExperiment(experimentFile('api-simulator'))).toMatchObject({
       serving: { publish: 'vllm-lora' },
       environment: { training: null, serving: { api: 'chat' } },
+      world: { vote: { solver: { model: 'gpt-4o-mini' } } },
       agent: { training: { lossType: 'dapo' } },
     });
   });

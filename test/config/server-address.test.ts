@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { httpUrl, plainHttpUrl, searchUrl } from '../../src/config/server-address.ts';
+import { httpUrl, plainHttpUrl, searchUrl } from '../../src/validation/server-address.ts';
 
 const problemOf = (schema: typeof searchUrl, address: string): string | undefined =>
   schema.safeParse(address).error?.issues[0]!.message;

@@ -62,8 +62,8 @@ export function createGenerateTasks(dependencies: Dependencies) {
           for (const request of planned) {
             const candidates = await generateCandidates(client, context, request);
             await rejectTooLong(client, context, candidates, state.agent.name);
-            const solver = { model: state.initial_agent.name, seed: request.request.seed };
-            await confirmLabels(client, context, candidates, solver);
+            const voter = { model: state.initial_agent.name, seed: request.request.seed };
+            await confirmLabels(client, context, candidates, voter);
             for (const candidate of candidates) yield taskRecord(context, epoch, history, candidate);
           }
         })(),

@@ -1,10 +1,12 @@
 import type { Experiment } from '../../config/experiment.ts';
+import { serversApart } from '../../config/policy-servers.ts';
 import type { Prices } from '../../config/prices.ts';
 import { gpuHours, priceOf, sumUsage } from '../../runs/costs.ts';
 import type { Cost, ServerUsage, Usage } from '../../runs/costs.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
 import { heartbeatIntervalSeconds, planActions } from '../../runs/temporal-actions.ts';
 import type { World } from '../../worlds/world.ts';
+import { promptTokensRead } from './estimates.ts';
 import type { RunEstimate } from './estimates.ts';
 import { countText } from './text.ts';
 
@@ -22,11 +24,7 @@ export function estimateUsage(
   const planned = planActions(workflowSettings(experiment, world), forkedAt);
   const epochs = Math.max(1, planned.epochs.length - 1);
   const tokensSampled = resources.tokens / epochs;
-  const tokensRead =
-    (resources.prompts.simulator * prompts.simulator.mean +
-      resources.prompts.agent * prompts.agent.mean +
-      resources.prompts.repair * (prompts.repair?.mean ?? 0)) /
-    epochs;
+  const tokensRead = promptTokensRead(resources.prompts, prompts) / epochs;
   const servers = serverEstimate(experiment, { resources, prompts }, epochs);
   const hours = (perSecond: number | undefined): number | null =>
     perSecond === undefined ? null : tokensSampled / perSecond / 3600;
@@ -45,19 +43,26 @@ export function estimateUsage(
   );
 }
 
-/** An epoch's part of the simulator's own server; undefined without one. */
+/** An epoch's part of each server apart; undefined without any. */
 function serverEstimate(
-  { environment }: Experiment,
+  experiment: Experiment,
   { resources, prompts }: Pick<RunEstimate, 'resources' | 'prompts'>,
   epochs: number,
 ): ServerUsage | undefined {
-  if (environment.serving === undefined) return undefined;
-  const read =
-    resources.prompts.simulator * prompts.simulator.mean +
-    resources.prompts.repair * (prompts.repair?.mean ?? 0);
-  return {
-    simulator: { tokensSampled: resources.simulatorTokens / epochs, tokensRead: read / epochs },
+  const { simulator, agent, repair } = prompts;
+  const sent = resources.prompts;
+  const run: Required<ServerUsage> = {
+    simulator: {
+      tokensSampled: resources.simulatorTokens,
+      tokensRead: sent.simulator * simulator.mean + sent.repair * (repair?.mean ?? 0),
+    },
+    solver: { tokensSampled: resources.voteTokens, tokensRead: sent.vote * agent.mean },
   };
+  const servers = serversApart(experiment).map(({ use }) => {
+    const { tokensSampled, tokensRead } = run[use];
+    return [use, { tokensSampled: tokensSampled / epochs, tokensRead: tokensRead / epochs }] as const;
+  });
+  return servers.length === 0 ? undefined : Object.fromEntries(servers);
 }
 
 /** What a run would cost, for people: all of it, and an epoch. */
@@ -84,13 +89,11 @@ export function usageLines(usage: Usage, prices?: Prices): string[] {
     hours === null
       ? 'not known before a run; `speed` in a prices file says what an earlier run reached'
       : `about ${hours.toFixed(1)}, by the speeds of the prices file`;
-  const own = usage.servers?.simulator;
   return [
-    ...(own === undefined
-      ? []
-      : [
-          `simulator   ${countText(own.tokensSampled)} tokens sampled and about ${countText(own.tokensRead)} read by its own server, of those above`,
-        ]),
+    ...Object.entries(usage.servers ?? {}).map(
+      ([use, { tokensSampled, tokensRead }]) =>
+        `${use.padEnd(11)} ${countText(tokensSampled)} tokens sampled and about ${countText(tokensRead)} read by its own server, of those above`,
+    ),
     `actions     ${countText(usage.actions)} of Temporal, if nothing is tried again; heartbeats come on top, at most one each ${heartbeatIntervalSeconds} s of an activity`,
     `GPU hours   ${gpuText}`,
     ...(prices === undefined ? [] : [moneyLine(priceOf(usage, prices), prices)]),

@@ -86,13 +86,16 @@ function tokenCounter(model: ModelSettings): TokenCounter | null {
   };
 }
 
+/** Tokens of all prompts that are sent. */
+export const promptTokensRead = (sent: ResourceEstimate['prompts'], prompts: PromptSizes): number =>
+  sent.simulator * prompts.simulator.mean +
+  (sent.agent + sent.vote) * prompts.agent.mean +
+  sent.repair * (prompts.repair?.mean ?? 0);
+
 /** How many tokens prompts take, and whether the longest fits: lines for people. */
 export function promptLines(experiment: Experiment, estimate: RunEstimate): string[] {
   const { resources, prompts, longest, isTokenized } = estimate;
-  const read =
-    resources.prompts.simulator * prompts.simulator.mean +
-    resources.prompts.agent * prompts.agent.mean +
-    resources.prompts.repair * (prompts.repair?.mean ?? 0);
+  const read = promptTokensRead(resources.prompts, prompts);
   const how = isTokenized ? '' : ', by their bytes';
   const lines = [
     `prompts     about ${countText(read)} tokens read${how}; one of the simulator about ` +

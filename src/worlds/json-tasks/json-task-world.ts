@@ -4,8 +4,8 @@ import { canonicalJson } from '../../store/canonical-json.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { LabelVote, Latents, ParsedTask, TaskSpec, Verdict, World } from '../world.ts';
-import { framePrompt, repairPrompt, simulatorFormat, variationPrompt } from './prompts.ts';
-import type { JsonTaskSettings, TasksFile } from './settings.ts';
+import { framePrompt, repairPrompt, simulatorFormat, variationPrompt, voteSolver } from './prompts.ts';
+import type { JsonTaskSettings, TasksFile, VoteSettings } from './settings.ts';
 import { readTasksFile } from './tasks-file.ts';
 import type { OwnTasks } from './tasks-file.ts';
 import { parseUntrustedJson } from './untrusted-json.ts';
@@ -45,7 +45,7 @@ export interface JsonTaskDefinition<Task> {
 
 export interface JsonTaskWorldSettings extends JsonTaskSettings {
   tasksFile: TasksFile;
-  vote?: { votes: number; agreement: number } | null;
+  vote?: VoteSettings;
 }
 
 /** Parses a text into a task in canonical JSON, or returns the reason it is invalid. */
@@ -84,7 +84,7 @@ export function readJsonTasks<Task>(
 
 function agentPrompt<Task>(
   definition: JsonTaskDefinition<Task>,
-  { format }: JsonTaskWorldSettings,
+  { format }: Pick<JsonTaskWorldSettings, 'format'>,
   task: Task,
 ): string {
   const { system = 'You solve tasks.', user } = definition.question(task);
@@ -108,7 +108,12 @@ export function createJsonTaskWorld<Task>(
   const taskOf = (spec: TaskSpec): Task => JSON.parse(spec) as Task;
   const vote =
     settings.vote && definition.answersAgree
-      ? labelVote(definition, definition.answersAgree, settings.vote)
+      ? {
+          ...labelVote(definition, definition.answersAgree, settings.vote),
+          ...voteSolver(settings.vote.solver, settings.format, (spec, format) =>
+            agentPrompt(definition, { format }, taskOf(spec)),
+          ),
+        }
       : undefined;
   return {
     name: definition.name,
@@ -159,10 +164,11 @@ export function createJsonTaskWorld<Task>(
 function labelVote<Task>(
   definition: JsonTaskDefinition<Task>,
   answersAgree: NonNullable<JsonTaskDefinition<Task>['answersAgree']>,
-  rules: { votes: number; agreement: number },
+  { votes, agreement }: { votes: number; agreement: number },
 ): LabelVote {
   return {
-    ...rules,
+    votes,
+    agreement,
     needed: () => true,
     tally: (spec, answers) => {
       const task = JSON.parse(spec) as Task;

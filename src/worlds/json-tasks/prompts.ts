@@ -1,9 +1,24 @@
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import { breakControlTokens } from '../../formats/control-tokens.ts';
-import type { Exemplar, TaskSpec } from '../world.ts';
-import type { JsonTaskSettings } from './settings.ts';
+import type { Exemplar, LabelVote, TaskSpec } from '../world.ts';
+import type { JsonTaskSettings, VoteSettings } from './settings.ts';
 
 export type Format = JsonTaskSettings['format'];
+
+/**
+ * The solver of a vote, as a world asks it: chat completions apply the model's own template.
+ * @param frame the agent's prompt in a format
+ */
+export function voteSolver(
+  solver: NonNullable<VoteSettings>['solver'],
+  format: Format,
+  frame: (spec: TaskSpec, format: Format) => string,
+): Pick<LabelVote, 'solver'> {
+  if (solver === undefined) return {};
+  const { model, temperature, maxTokens, api } = solver;
+  const own = api === 'chat' ? 'plain' : format;
+  return { solver: { model, temperature, maxTokens, prompt: (spec) => frame(spec, own) } };
+}
 
 /** The frame of what the simulator reads. */
 export const simulatorFormat = ({

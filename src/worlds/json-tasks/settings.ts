@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { pathField } from '../../validation/limited-fields.ts';
+import { frozenServerFields } from '../../validation/frozen-server.ts';
+import { nonNegativeNumber, pathField, positiveCount } from '../../validation/limited-fields.ts';
 
 /** Settings of worlds whose tasks a model writes as JSON. */
 
@@ -29,6 +30,16 @@ export const repairsField = z
   .default(1)
   .describe('Times that a text which is no task is asked for again, with the reason in the prompt.');
 
+const solverField = z
+  .strictObject({
+    ...frozenServerFields,
+    temperature: nonNegativeNumber.optional().describe('Sampling temperature. Left out = the agent’s.'),
+    maxTokens: positiveCount
+      .optional()
+      .describe('Maximum number of new tokens in a vote. Left out = as many as the agent has.'),
+  })
+  .describe('A model that votes in the place of the initial agent, such as one behind an API.');
+
 export const voteField = z
   .strictObject({
     votes: z
@@ -37,7 +48,8 @@ export const voteField = z
       .max(32)
       .default(5)
       .describe(
-        'Answers of the frozen initial agent to a task whose label the simulator wrote, outside the rollout budget.',
+        'Answers of the solver, or else of the frozen initial agent, to a task whose label the simulator wrote, ' +
+          'outside the rollout budget.',
       ),
     agreement: z
       .number()
@@ -45,10 +57,13 @@ export const voteField = z
       .max(1)
       .default(0.8)
       .describe('Share of them that must agree with the label; otherwise the task is invalid.'),
+    solver: solverField.optional(),
   })
   .nullable()
   .prefault({})
   .describe('Independent check of the simulator’s own labels; null = they are believed.');
+
+export type VoteSettings = z.infer<typeof voteField>;
 
 export const tasksFileField = z.strictObject({
   path: pathField.describe('JSON Lines on the worker’s machine, a task a line, in a folder of GENENV_DATA.'),

@@ -157,8 +157,10 @@ function guessValue(
 /** Votes on the labels that the simulator wrote: those of all tasks but the executed ones. */
 export function labelVote(settings: LanguageSettings): LabelVote | undefined {
   if (settings.vote === null) return undefined;
+  const { votes, agreement } = settings.vote;
   return {
-    ...settings.vote,
+    votes,
+    agreement,
     needed: (spec) => languageTask(spec).evaluation.kind !== 'execution',
     tally: (spec, responses) => {
       const task = languageTask(spec);

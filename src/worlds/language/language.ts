@@ -1,7 +1,7 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
-import { repairPrompt, simulatorFormat } from '../json-tasks/prompts.ts';
+import { repairPrompt, simulatorFormat, voteSolver } from '../json-tasks/prompts.ts';
 import { readTasksFile } from '../json-tasks/tasks-file.ts';
 import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { TaskSpec, World } from '../world.ts';
@@ -49,7 +49,14 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
           repairPrompt(simulatorFormat(settings), context, text, reason),
       },
     }),
-    ...(vote && { vote }),
+    ...(vote && {
+      vote: {
+        ...vote,
+        ...voteSolver(settings.vote?.solver, settings.format, (spec, format) =>
+          languageAgentPrompt(languageTask(spec), format),
+        ),
+      },
+    }),
     baseTasks: (random) =>
       own
         ? [...own.base]
