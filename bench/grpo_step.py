@@ -22,6 +22,7 @@ SETTINGS = Settings(
     learning_rate=1e-6, warmup_steps=0, schedule="constant", schedule_steps=None, betas=(0.9, 0.999), epsilon=1e-8,
     weight_decay=0, max_grad_norm=1, loss_type="dapo", max_completion_length=COMPLETION, clip_low=0.2, clip_high=0.28,
     kl_coefficient=0, kl_estimator="k3", kl_bias_correction=False, entropy_coefficient=0, max_kl=None, kl_pull_back=0.5,
+    max_step_kl=None,
     batch_layout="padded", tokens_per_micro_batch=BUDGET, min_informative_groups=2, normaliser_totals=None,
     policy_version=VERSION, max_policy_lag=0,
 )

@@ -135,6 +135,12 @@ const optimizer = {
       'KL cap, nats a token: above it only the KL term acts, above twice it the last step below is ' +
         'published; null = none.',
     ),
+  maxStepKl: positiveNumber
+    .optional()
+    .describe(
+      'Cap on each optimizer step: exact KL of the policy after it against the policy before it, nats a token. A ' +
+        'longer step is halved until it fits. Left out = none.',
+    ),
   klPullBack: nonNegativeNumber.default(0.5).describe('Coefficient of the KL term above the cap.'),
   tokensPerMicroBatch: z
     .int()

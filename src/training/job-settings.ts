@@ -22,6 +22,7 @@ export const NEUTRAL_JOB_SETTINGS: JobSettings = {
   entropy_coefficient: 0,
   max_kl: null,
   kl_pull_back: 0,
+  max_step_kl: null,
   batch_layout: 'padded',
   tokens_per_micro_batch: 16_384,
   min_informative_groups: 0,
@@ -45,6 +46,7 @@ export function jobSettings(training: AgentTraining | EnvironmentTraining): JobS
     kl_estimator: training.klEstimator,
     max_kl: training.maxKl,
     kl_pull_back: training.klPullBack,
+    max_step_kl: training.maxStepKl ?? null,
     tokens_per_micro_batch: training.tokensPerMicroBatch,
   };
 }

@@ -32,6 +32,7 @@ const settingsSchema = z.strictObject({
   entropy_coefficient: z.number(),
   max_kl: z.number().nullable(),
   kl_pull_back: z.number(),
+  max_step_kl: z.number().positive().nullable(),
   batch_layout: z.enum(['padded', 'packed']),
   tokens_per_micro_batch: z.int(),
   min_informative_groups: z.int(),

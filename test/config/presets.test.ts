@@ -38,6 +38,8 @@ describe('the preset `paper`', () => {
       stepsPerEpoch: null,
       recordsPerStep: 64,
       klEstimator: 'exact',
+      maxKl: null,
+      maxStepKl: 0.01,
     });
     expect(paper.environment.seedOrder).toBe('passes');
     expect(paper.pools.environment).toMatchObject({ window: null, deduplicate: false });

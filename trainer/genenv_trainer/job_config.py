@@ -77,6 +77,7 @@ class Settings(StrictModel):
     entropy_coefficient: float
     max_kl: PositiveFloat | None
     kl_pull_back: float
+    max_step_kl: PositiveFloat | None
     batch_layout: Literal["padded", "packed"]
     tokens_per_micro_batch: PositiveInt
     min_informative_groups: int

@@ -17,6 +17,7 @@ from genenv_trainer.models import Policy
 from genenv_trainer.optimizer import Optimizer
 from genenv_trainer.records import Record
 from genenv_trainer.step import Objective, StepBatch, must_pull_back, must_restore
+from genenv_trainer.step_cap import StepCap
 from genenv_trainer.trainer_state import capture_random_state, restore_random_state, save_trainer_state
 from genenv_trainer.work_folder import WorkFolder
 
@@ -61,6 +62,8 @@ class Training:
         )
         self._steps, self._device, self._steps_before = steps, device, steps_before
         self._parameters = policy.trainable()
+        if job.settings.max_step_kl is not None:
+            self._step_cap = StepCap(objective, self._parameters, job.settings.max_step_kl)
         self._checkpoints = StepCheckpoints(work, job.input_hash)
         self._random_state = capture_random_state()
         self._before_step: tuple | None = None
@@ -145,17 +148,22 @@ class Training:
         if self._objective.reference is not None:
             self._objective.reference.start_step()
         pull_back, kl_before = False, None
+        if settings.max_kl is not None or settings.max_step_kl is not None:
+            self._before_step = self._snapshot()
         if settings.max_kl is not None:
             kl_before = self._objective.measure_kl(batch)
             progress.kl_before = kl_before if progress.kl_before is None else progress.kl_before
             pull_back = must_pull_back(kl_before, settings.max_kl)
-            self._before_step = self._snapshot()
         self._optimizer.zero_grad()
         loss, sums = self._objective.accumulate_gradients(batch, pull_back)
         grad_norm, learning_rate = self._optimizer.step()
         metrics = step_metrics(self._job.kind, records, batch.totals, sums)
         metrics |= {"loss": loss, "grad_norm": grad_norm, "learning_rate": learning_rate}
         log = {"step": step, "loss": loss, "grad_norm": grad_norm, "kl": metrics.get("kl")}
+        if settings.max_step_kl is not None:
+            step_kl, share = self._step_cap.shorten(batch, self._before_step[0])
+            metrics |= {"step_kl": step_kl, "step_share": share}
+            log |= {"step_kl": step_kl, "step_share": share}
         if settings.max_kl is not None:
             kl_after = self._objective.measure_kl(batch)
             if must_restore(kl_before, kl_after, settings.max_kl):

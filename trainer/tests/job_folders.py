@@ -54,6 +54,7 @@ SETTINGS = {
     "entropy_coefficient": 0,
     "max_kl": None,
     "kl_pull_back": 0.5,
+    "max_step_kl": None,
     "batch_layout": "padded",
     "tokens_per_micro_batch": 16384,
     "min_informative_groups": 1,

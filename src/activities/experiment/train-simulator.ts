@@ -173,8 +173,13 @@ function simulatorMetrics(
   return {
     'env/loss': metrics.loss ?? null,
     'env/grad_norm': metrics.grad_norm ?? null,
-    'env/kl': result.kl.after,
+    // Without a cap on it the distance is not measured; the KL term's own value stands in for it.
+    'env/kl': result.kl.after ?? (metrics.step_kl === undefined ? null : (metrics.kl ?? null)),
     'env/kl_capped': result.skipped === null ? Number(result.kl.rule !== 'none') : null,
+    ...(metrics.step_kl !== undefined && {
+      'env/step_kl': metrics.step_kl,
+      'env/step_share': metrics.step_share ?? null,
+    }),
     'env/steps': result.steps_done,
     'env/rwr_records': weights.length,
     'env/rwr_ess': effectiveSampleSize(weights),
