@@ -1,28 +1,22 @@
-import type { Experiment } from '../config/experiment.ts';
-import { changedFields } from '../config/retune.ts';
 import { RESIDENCE } from '../report/findings.ts';
+import { ablationClaims } from './ablation-claims.ts';
 import { estimateDifference } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import {
   claimVerdict,
   firstArmOfEachPreset,
-  hasReplay,
   hasSameAgentTraining,
   hasSign,
   isAbove,
   isAtLeast,
-  isBelow,
-  isMethod,
   metricText,
 } from './claim-rules.ts';
-import type { CheckResult, Claim, ClaimEvidence } from './claim-rules.ts';
-import type { CrossPlaySummary } from './cross-play.ts';
-import type { ProbeSummary } from './probes.ts';
-import { runMetrics } from './run-metrics.ts';
+import type { Claim, ClaimEvidence } from './claim-rules.ts';
+import { measureClaims } from './measure-claims.ts';
+import { NEAR_CAP, runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { differenceText, estimateText, valueText } from './seed-estimates.ts';
+import { differenceText, estimateText } from './seed-estimates.ts';
 import { teachingClaims } from './teaching.ts';
-import type { Misranking } from './theory/ranking.ts';
 
 /** The claims, judged for one arm. */
 export interface Claims {
@@ -64,6 +58,7 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
         ...metricText('in the band', main, 'residence'),
         ...metricText(`frozen simulator (${random?.arm})`, random, 'residence'),
         ...metricText(`frozen agent (${frozenAgent?.arm}), which learns nothing,`, frozenAgent, 'residence'),
+        ...capTexts(frozenAgent),
       ].join('; '),
       verdict: claimVerdict([
         staysInBand,
@@ -123,6 +118,14 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
   ];
 }
 
+/** Whether the cap of its KL kept a simulator from α: near it the simulator is pulled back, whatever the agent does. */
+function capTexts(arm: ArmSummary | undefined): string[] {
+  const share = arm?.figures.simulatorKlAtCap?.mean ?? null;
+  if (share === null) return [];
+  const bound = `its simulator’s KL is at ${100 * NEAR_CAP} % of its cap or more in ${(100 * share).toFixed(0)} % of epochs`;
+  return [share >= 0.1 ? `${bound}, so that it may not be free to reach the band` : bound];
+}
+
 interface Rival {
   name: string;
   /** The paper's figure. */
@@ -157,156 +160,3 @@ const noArmText = (name: string): string =>
 
 const plainDifferenceText = (arm: ArmSummary, reference: ArmSummary, metric: RunMetricName): string =>
   differenceText(estimateDifference(arm, reference, metric), runMetrics[metric].unit).replaceAll('**', '');
-
-/** Least R² at which the signal counts as following p(1-p). */
-const MIN_R2 = 0.8;
-/** Success that may be lost on an epoch's tasks. */
-const MAX_FORGETTING = 0.02;
-
-/** Claims judged by policies of finished runs: cross-play and probes. */
-export function measureClaims({ experiments, crossPlay, probes }: ClaimEvidence, main: ArmSummary): Claim[] {
-  const played = crossPlay.filter(({ arm }) => isMethod(experiments[arm]!));
-  const own = played.find(({ arm }) => arm === main.arm);
-  const probed = probes.find(({ arm }) => arm === main.arm);
-  return [
-    crossPlayClaim(own),
-    gradientClaim(probed),
-    rankingClaim(probed),
-    retentionClaim(played, (arm) => hasReplay(experiments[arm]!)),
-  ];
-}
-
-const crossPlayClaim = (played: CrossPlaySummary | undefined): Claim => ({
-  claim: 'both sides move: in cross-play success falls along the simulators and rises along the agents',
-  paper: 'not in the paper (SPICE 2510.24684: 55 to 35 %, 55 to 85 %)',
-  ours:
-    played === undefined
-      ? 'no cross-play'
-      : `${played.arm}: rank correlation with the epoch ${estimateText(played.trends.simulator)} along ` +
-        `simulators, ${estimateText(played.trends.agent)} along agents`,
-  verdict: claimVerdict(
-    played === undefined ? [null] : [isBelow(played.trends.simulator), isAbove(played.trends.agent)],
-  ),
-});
-
-function gradientClaim(probed: ProbeSummary | undefined): Claim {
-  const signal = probed?.signal ?? null;
-  const inBand = signal === null ? null : signal.peak.low >= 0.4 - 1e-9 && signal.peak.high <= 0.6 + 1e-9;
-  return {
-    claim: 'the gradient signal follows p(1-p), and is largest for p in [0.4, 0.6]',
-    paper: 'Proposition 1, not measured',
-    ours:
-      signal === null
-        ? 'no gradients'
-        : `R² ${valueText(signal.r2)}, largest in [${signal.peak.low.toFixed(1)}, ${signal.peak.high.toFixed(1)}]`,
-    verdict: claimVerdict([isAtLeast(signal?.r2, MIN_R2), inBand]),
-  };
-}
-
-function rankingClaim(probed: ProbeSummary | undefined): Claim {
-  const rows = probed?.ranking ?? [];
-  const falls = rows.every(({ measured }, index) => index === 0 || measured < rows[index - 1]!.measured);
-  const within = rows.every(
-    ({ measured, low, high, bound }) => measured >= low && measured <= high && measured <= bound,
-  );
-  return {
-    claim:
-      'n attempts rank tasks by R_env ever more surely: mis-ranking falls with n, as binomials say and below Theorem 1',
-    paper: 'Theorem 1, not measured',
-    ours: rows.length === 0 ? 'no pairs' : rows.map(rankingText).join('; '),
-    verdict: claimVerdict(rows.length < 2 ? [null] : [falls, within]),
-  };
-}
-
-const rankingText = ({ n, measured, expected }: Misranking): string =>
-  `n = ${n}: ${valueText(measured)} (expected ${valueText(expected)})`;
-
-function retentionClaim(played: readonly CrossPlaySummary[], replays: (arm: string) => boolean): Claim {
-  const withReplay = played.filter(({ arm }) => replays(arm));
-  const withoutReplay = played.filter(({ arm }) => !replays(arm));
-  const retains = ({ retention: { forgetting } }: CrossPlaySummary): CheckResult =>
-    forgetting === null ? null : forgetting.mean <= MAX_FORGETTING;
-  // If nothing is lost without replay, keeping it all says nothing about replay.
-  const isTested = withoutReplay.some((summary) => retains(summary) === false);
-  const untestedText =
-    isTested || withoutReplay.length === 0 ? '' : ', so that nothing puts replay to the test';
-  return {
-    claim:
-      `with replay from the pool at most ${MAX_FORGETTING} of success on earlier epochs' tasks is lost, ` +
-      'and more without',
-    paper: 'stated, not measured',
-    ours: `forgetting with replay: ${forgettingText(withReplay)}; without: ${forgettingText(withoutReplay)}${untestedText}`,
-    verdict: claimVerdict(withReplay.length === 0 ? [null] : [...withReplay.map(retains), isTested || null]),
-  };
-}
-
-const forgettingText = (played: readonly CrossPlaySummary[]): string =>
-  played.length === 0
-    ? 'not measured'
-    : played.map(({ arm, retention }) => `${arm} ${estimateText(retention.forgetting)}`).join(', ');
-
-/** Claims about single settings of the method: arms that differ from the main one in those alone. */
-export function ablationClaims({ arms, experiments }: ClaimEvidence, main: ArmSummary): Claim[] {
-  const base = experiments[main.arm]!;
-  const variants = (neutralize: (experiment: Experiment) => Experiment) => {
-    const comparable = (experiment: Experiment) => ({ ...neutralize(experiment), name: '' });
-    return arms.filter(({ arm }) => changedFields(comparable(experiments[arm]!), comparable(base)) === '');
-  };
-  return [
-    ...targetClaim(variants(withoutTarget), ({ arm }) => experiments[arm]!.difficulty.alpha),
-    ...weightsClaim(variants(withoutFilterAndWeights), ({ arm }) => experiments[arm]!),
-  ];
-}
-
-const withoutTarget = (experiment: Experiment): Experiment => ({
-  ...experiment,
-  difficulty: { ...experiment.difficulty, alpha: 0 },
-});
-const withoutFilterAndWeights = ({ environment, ...experiment }: Experiment): Experiment => ({
-  ...experiment,
-  filter: { type: 'off' },
-  environment: { ...environment, training: environment.training && { ...environment.training, lambda: 0 } },
-});
-const areaOf = ({ figures }: ArmSummary): number => figures.area?.mean ?? 0;
-const areaText = (name: string, arm: ArmSummary): string => `${name} ${estimateText(arm.figures.area)}`;
-
-function* targetClaim(arms: readonly ArmSummary[], alphaOf: (arm: ArmSummary) => number): Generator<Claim> {
-  const sorted = arms.toSorted((a, b) => alphaOf(a) - alphaOf(b));
-  const half = sorted.find((arm) => alphaOf(arm) === 0.5);
-  if (half === undefined || sorted.length < 3) return;
-  const ends = [sorted[0]!, sorted.at(-1)!].filter((arm) => arm !== half);
-  yield {
-    claim: 'α = 0.5 is right: the largest area under the held-out curve, and more than at both ends',
-    paper: 'argued from p(1-p), not measured',
-    ours: sorted.map((arm) => areaText(`α ${alphaOf(arm)}:`, arm)).join('; '),
-    verdict: claimVerdict([
-      sorted.every((arm) => areaOf(arm) <= areaOf(half)),
-      ...ends.map((end) => isAbove(estimateDifference(half, end, 'area'))),
-    ]),
-  };
-}
-
-function* weightsClaim(
-  arms: readonly ArmSummary[],
-  experimentOf: (arm: ArmSummary) => Experiment,
-): Generator<Claim> {
-  const find = (hasFilter: boolean, hasWeights: boolean) =>
-    arms.find((arm) => {
-      const { filter, environment } = experimentOf(arm);
-      return (filter.type !== 'off') === hasFilter && environment.training!.lambda > 0 === hasWeights;
-    });
-  const [filter, weights, both] = [find(true, false), find(false, true), find(true, true)];
-  if (filter === undefined || weights === undefined || both === undefined) return;
-  yield {
-    claim: 'the filter and the weights are both needed: neither alone has more area under the held-out curve',
-    paper: 'both are used, not measured',
-    ours: [areaText('filter alone', filter), areaText('weights alone', weights), areaText('both', both)].join(
-      '; ',
-    ),
-    verdict: claimVerdict(
-      [filter, weights].map((alone) =>
-        areaOf(alone) > areaOf(both) ? false : isBelow(estimateDifference(alone, both, 'area')),
-      ),
-    ),
-  };
-}

@@ -1,7 +1,7 @@
 import type { CrossPlaySummary } from './cross-play.ts';
 import { table } from './markdown-table.ts';
 import type { ProbeSummary } from './probes.ts';
-import { estimateText, valueText } from './seed-estimates.ts';
+import { estimateText, intervalText, valueText } from './seed-estimates.ts';
 import type { Summary } from './summary.ts';
 
 /** The parts of results.md on cross-play and probes; none if the comparison file asks for none. */
@@ -38,8 +38,8 @@ const probeParts = (probes: readonly ProbeSummary[]): string[] => [
   'How often n attempts rank two tasks wrongly by R_env; ties count as wrong. The first half of the ' +
     'attempts says which of two is nearer to α, the second is cut into disjoint samples. Exact: ' +
     'binomials at p̂, which are too few, since estimated gaps are larger than true ones. Expected: ' +
-    'binomials with p as uncertain as its estimate, and where 99 % of such measurements would lie. ' +
-    'Bound: Theorem 1, at most 1.',
+    'the mean over drawn orders of each task’s attempts, which are all as likely if attempts are independent, ' +
+    'and the range in which all sizes together lie in 99 % of cases. Bound: Theorem 1, at most 1.',
   ...probes.flatMap(rankingPart),
 ];
 
@@ -89,10 +89,20 @@ function signalPart(probed: ProbeSummary): string[] {
       ]),
     ),
     [
-      `Least squares ${valueText(signal.slope)} · p(1−p), R² ${valueText(signal.r2)}, ${peakText(signal.peak)}. `,
+      stratifiedText(probed),
+      `All lengths together: least squares ${valueText(signal.slope)} · p(1−p), R² ${valueText(signal.r2)}, ${peakText(signal.peak)}. `,
       `By agent: ${agents.map(agentFitText).join('; ')}.`,
     ].join(''),
   ];
+}
+
+function stratifiedText({ stratified }: ProbeSummary): string {
+  if (stratified === null) return '';
+  const { r2, low, high, peak, middle } = stratified;
+  return (
+    `Answers of like length: R² ${valueText(r2)} ${intervalText({ low, high }, 'share')}, ${peakText(peak)}, within ` +
+    `0.4 to 0.6 in ${(100 * middle).toFixed(0)} % of resamples. `
+  );
 }
 
 const peakText = ({ low, high }: { low: number; high: number }): string =>

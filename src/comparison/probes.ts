@@ -1,9 +1,12 @@
+import { TARGET_BAND } from '../coevolution/diagnostics.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { ProbeRecord } from '../types/comparison-inputs.ts';
 import { inOwnUnits, signalFit } from './theory/gradient-signal.ts';
 import type { SignalFit, SignalTask } from './theory/gradient-signal.ts';
 import { misranking } from './theory/ranking.ts';
 import type { Attempts, Misranking } from './theory/ranking.ts';
+import { stratifiedSignal } from './theory/stratified-signal.ts';
+import type { StratifiedSignal } from './theory/stratified-signal.ts';
 
 /** A probed agent with what its files hold. */
 export interface ProbedAgent extends Pick<ProbeRecord, 'arm' | 'seed' | 'epoch'> {
@@ -25,6 +28,8 @@ export interface ProbeSummary {
   ranking: Misranking[];
   /** Of all agents together, each in units of its own mean ‖∇ log π‖²; null if no gradient was measured. */
   signal: SignalFit | null;
+  /** The same among answers of like length, by which the claim is judged. */
+  stratified: StratifiedSignal | null;
 }
 
 /** Sums up the probes of each arm. @param alpha target success rate of an arm */
@@ -48,6 +53,10 @@ export function summarizeProbes(
         { alpha: alpha(arm), minGap: MIN_GAP, sizes: SIZES, seed: deriveSeed(0, 'misranking', arm) },
       ),
       signal: signalFit(probed.flatMap(({ signal }) => inOwnUnits(signal ?? []))),
+      stratified: stratifiedSignal(
+        probed.map(({ signal }) => signal ?? []),
+        { seed: deriveSeed(0, 'stratified-signal', arm), middle: TARGET_BAND },
+      ),
     };
   });
 }

@@ -215,8 +215,8 @@ const rankingChart = (arm: string, ranking: readonly Misranking[]): Chart => ({
   id: `ranking-${arm}`,
   title: `Mis-ranked pairs by attempts: ${arm}`,
   caption:
-    'Share of pairs of tasks that n attempts rank wrongly by R_env, what binomials say with p as ' +
-    'uncertain as its estimate (99 % range shaded), and Theorem 1’s bound.',
+    'Share of pairs of tasks that n attempts rank wrongly by R_env, what independent attempts would (99 % ' +
+    'range shaded), and Theorem 1’s bound.',
   option: overCategories(
     ranking.map(({ n }) => String(n)),
     'n',

@@ -62,6 +62,12 @@ export const runMetrics = {
     better: 'higher',
     unit: 'share',
   },
+  simulatorKlAtCap: {
+    title: 'epochs with the KL of the simulator at its cap',
+    better: null,
+    unit: 'share',
+  },
+  agentKlAtCap: { title: 'epochs with the KL of the agent at its cap', better: null, unit: 'share' },
   rollouts: { title: 'rollouts of the agent', better: null, unit: 'count' },
   agentSteps: { title: 'updates of the agent', better: null, unit: 'count' },
   environmentSteps: { title: 'updates of the simulator', better: null, unit: 'count' },
@@ -115,6 +121,8 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     screeningSuccess: run.rows[0]?.metrics['pool/screening_success_rate'] ?? null,
     binSuccess: run.rows[0]?.metrics['pool/success_rate'] ?? null,
     logprobGain: changeOverRun(run.rows, 'eval/heldout_logprob'),
+    simulatorKlAtCap: shareAtCap(rows, 'env/kl', run.experiment.environment.training?.maxKl),
+    agentKlAtCap: shareAtCap(rows, 'kl', run.experiment.agent.training?.maxKl),
     rollouts: total('rollouts/count'),
     agentSteps: total('steps'),
     environmentSteps: total('env/steps'),
@@ -138,6 +146,16 @@ function censoredRolloutsToThreshold(
 export function hasReachedThreshold(run: RunRecord, { threshold, rollouts }: EqualTerms): boolean {
   const reached = rolloutsToThreshold(heldOutCurve(run), threshold);
   return reached !== null && reached <= rollouts;
+}
+
+/** Share of its cap from which on a KL counts as at the cap: what goes above it is pulled back. */
+export const NEAR_CAP = 0.9;
+
+/** Share of the measured epochs whose KL was at its cap: does it bind? Null without a cap, or without KL. */
+function shareAtCap(rows: readonly EpochRow[], name: string, cap: number | null | undefined): number | null {
+  const values = measured(series(rows, name));
+  if (cap === null || cap === undefined) return null;
+  return mean(values.map((value) => (value >= NEAR_CAP * cap ? 1 : 0)));
 }
 
 /**

@@ -64,7 +64,8 @@ export function pairedBootstrapInterval(
   );
 }
 
-function quantile(sorted: Float64Array, share: number): number {
+/** The value below which a share of sorted values lies, linear between them. */
+export function quantile(sorted: Float64Array, share: number): number {
   const position = share * (sorted.length - 1);
   const low = sorted[Math.floor(position)]!;
   const high = sorted[Math.ceil(position)]!;

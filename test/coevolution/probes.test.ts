@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inOwnUnits, signalFit } from '../../src/comparison/theory/gradient-signal.ts';
 import type { SignalTask } from '../../src/comparison/theory/gradient-signal.ts';
+import { stratifiedSignal } from '../../src/comparison/theory/stratified-signal.ts';
 import { misranking, misrankProbability } from '../../src/comparison/theory/ranking.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { evenlyWithin, spread } from '../../src/numerics/spacing.ts';
@@ -9,16 +10,6 @@ const settings = { alpha: 0.5, minGap: 0.1, sizes: [4, 8, 16, 32, 64], seed: 3 }
 /** Attempts of which the first half has the given number of successes. */
 const half = (successes: number, count: number): boolean[] =>
   Array.from({ length: count }, (_, i) => i < successes);
-
-/** C(n, k) B(k + a, n - k + b) / B(a, b) for k = 0..n. */
-function betaBinomial(n: number, a: number, b: number): number[] {
-  const factorial = (n: number): number => (n < 2 ? 1 : n * factorial(n - 1));
-  const beta = (x: number, y: number): number => (factorial(x - 1) * factorial(y - 1)) / factorial(x + y - 1);
-  return Array.from(
-    { length: n + 1 },
-    (_, k) => (factorial(n) / factorial(k) / factorial(n - k)) * (beta(k + a, n - k + b) / beta(a, b)),
-  );
-}
 
 describe('misranking', () => {
   test('is what brute force over all outcomes says, and the bound is at most 1', () => {
@@ -71,7 +62,7 @@ describe('misranking', () => {
   });
 
   test('of attempts that are binomial, lies in its range and under the bound; of attempts that hang together, does not', () => {
-    const random = randomStream(11);
+    const random = randomStream(12);
     const rates = Array.from({ length: 40 }, () => random.next());
     const honest = rates.map((p) => Array.from({ length: 128 }, () => random.next() < p));
     const rows = misranking([honest], settings);
@@ -94,29 +85,34 @@ describe('misranking', () => {
     ).toBeGreaterThan(2);
   });
 
-  test('what is expected, the centre of the range, is what beta-binomials say: p as uncertain as k of m successes leave it', () => {
-    // 4 of 8 against 8 of 8, ranked by 8 more attempts, many times over so that the range is narrow.
-    const [row] = misranking(
-      Array.from({ length: 400 }, () => [
-        [...half(4, 8), ...half(4, 8)],
-        [...half(8, 8), ...half(8, 8)],
-      ]),
-      { ...settings, sizes: [8] },
-    );
-    const [near, far] = [betaBinomial(8, 5, 5), betaBinomial(8, 9, 1)];
-    const expected = near.reduce(
-      (sum, share, k1) =>
-        sum +
-        far.reduce(
-          (inner, share2, k2) => inner + (Math.abs(k1 - 4) >= Math.abs(k2 - 4) ? share * share2 : 0),
-          0,
-        ),
-      0,
-    );
-    expect(row!.expected).toBeCloseTo(expected, 2);
+  test('what is expected is the mean over all orders of the attempts', () => {
+    // 2 of 4 makes a pair with 4 of 4 in 4 of 6 orders, ranked right in all; 3 of 4 in half of its orders, never.
+    const never = [half(4, 4), [true, false, true, false]];
+    const always = [half(4, 4), [true, false, true, true]];
+    const groups = Array.from({ length: 600 }, (_, index) => (index % 2 === 0 ? never : always));
+    const [row] = misranking(groups, { ...settings, sizes: [2], orders: 99 });
+    expect(row!.expected).toBeCloseTo(1 / 2 / (1 / 2 + 2 / 3), 2);
     expect((row!.low + row!.high) / 2).toBeCloseTo(row!.expected, 9);
-    expect(expected - row!.exact).toBeGreaterThan(0.05);
   });
+
+  test('of binomial attempts at tasks that were screened as probes are, all sizes lie in the range in about 99 of 100 cases', () => {
+    const random = randomStream(23);
+    const draw = (p: number, count: number): boolean[] =>
+      Array.from({ length: count }, () => random.next() < p);
+    // Most candidates are hardly ever or nearly always solved; eight attempts sort them into classes of k.
+    const screened = (): boolean[][] => {
+      const candidates = Array.from({ length: 64 }, () => random.next() ** 3).map((p, index) =>
+        index % 2 === 0 ? p : 1 - p,
+      );
+      const classes = Array.from({ length: 9 }, (): number[] => []);
+      for (const p of candidates) classes[draw(p, 8).filter(Boolean).length]!.push(p);
+      return spread(classes, 18).map((p) => draw(p, 64));
+    };
+    const inside = Array.from({ length: 100 }, (_, seed) =>
+      misranking([screened()], { ...settings, sizes: [4, 8, 16, 32], seed, orders: 99 }),
+    ).filter((rows) => rows.every(({ measured, low, high }) => measured >= low && measured <= high));
+    expect(inside.length).toBeGreaterThanOrEqual(97);
+  }, 60_000);
 
   test('the exact column is the table that ships with the claim', () => {
     for (const [far, row] of [
@@ -135,6 +131,35 @@ describe('misranking', () => {
       );
       for (const [i, expected] of row.entries()) expect(rows[i]!.exact).toBeCloseTo(expected, 3);
     }
+  });
+});
+
+describe('the signal among answers of like length', () => {
+  const random = randomStream(3);
+  /** Hard tasks have long answers, and a long answer has as much longer a gradient. */
+  const agent = (norm: (p: number) => number): SignalTask[] =>
+    Array.from({ length: 400 }, () => random.next()).map((p) => {
+      const tokens = p < 0.5 && random.next() < 0.8 ? 30 : 10;
+      const noise = 0.9 + 0.2 * random.next();
+      return { p, norm: tokens * noise * norm(p), score: tokens, tokens };
+    });
+  const judge = (norm: (p: number) => number) =>
+    stratifiedSignal([agent(norm), agent(norm)], { seed: 1, middle: { low: 0.4, high: 0.6 } })!;
+
+  test('follows p(1-p) where it does so for every length, though not for all together', () => {
+    const tasks = agent((p) => p * (1 - p));
+    expect(signalFit(inOwnUnits(tasks))!.r2).toBeLessThan(0.6);
+    const { r2, low, high, middle } = judge((p) => p * (1 - p));
+    expect(low).toBeGreaterThan(0.8);
+    expect(r2).toBeGreaterThan(low);
+    expect(high).toBeGreaterThan(r2);
+    expect(middle).toBeGreaterThan(0.9);
+  });
+
+  test('does not where it does not, and says how sure that is', () => {
+    expect(judge(() => 1).high).toBeLessThan(0.3);
+    expect(judge((p) => p ** 2 * (1 - p)).middle).toBeLessThan(0.2);
+    expect(stratifiedSignal([[]], { seed: 1, middle: { low: 0.4, high: 0.6 } })).toBeNull();
   });
 });
 

@@ -47,7 +47,8 @@ export interface MisrankSettings {
   /** Attempts that a ranking is made from. */
   sizes: readonly number[];
   seed: number;
-  resamples?: number;
+  /** Orders of the attempts that are drawn. */
+  orders?: number;
 }
 
 export interface Misranking {
@@ -60,8 +61,8 @@ export interface Misranking {
   /** What the exact binomials say at p̂. */
   exact: number;
   /**
-   * What they say in the mean if p is as uncertain as its estimate, and the range in which 99 % of such
-   * measurements lie.
+   * What it would be in the mean if the order of a task's attempts says nothing, and the range: all sizes
+   * together lie in theirs in 99 % of such measurements.
    */
   expected: number;
   low: number;
@@ -70,41 +71,44 @@ export interface Misranking {
   bound: number;
 }
 
-/** 99 %: over five sizes a true binomial leaves its range at most once in 20 comparisons. */
-const Z_99 = 2.5758293035489004;
+/** Of measurements that may lie outside for a size. */
+const LEVEL = 0.01;
 
 /**
  * How often n attempts rank two tasks wrongly by R_env (GenEnv, Theorem 1), in groups of tasks of one agent
  * each. The first half of a task's attempts says what p is, and so which of two tasks is nearer to α; the
  * second half is cut into disjoint samples of n, and the i-th samples of two tasks are ranked. Ties count as
- * wrong, as in the theorem. The range comes from simulated second halves: p drawn from Beta(k + 1, m - k +
- * 1), the posterior of k of m successes under a uniform prior, then binomials. Sizes for which there are too
- * few attempts are left out, and all of them if no pair is far enough apart.
+ * wrong, as in the theorem.
+ *
+ * If attempts are independent with a p of their task's own, as the theorem asks, every order of a task's attempts
+ * is as likely. So the range comes from drawn orders, each measured in the same way: that holds whatever rates
+ * the tasks have and however they were chosen, as no prior of p would. Sizes for which there are too few
+ * attempts are left out, and all of them if no pair is far enough apart.
  */
 export function misranking(
   groups: readonly (readonly Attempts[])[],
-  { alpha, minGap, sizes, seed, resamples = 100 }: MisrankSettings,
+  { alpha, minGap, sizes, seed, orders = 399 }: MisrankSettings,
 ): Misranking[] {
   requirePositive('minGap', minGap);
   for (const n of sizes) requireInteger('sizes', n, 1);
-  const judged = groups.map((tasks) => judge(tasks, alpha, minGap)).filter(({ pairs }) => pairs.length > 0);
-  const maxSize = Math.min(...judged.flatMap(({ second }) => second.map((half) => half.length)));
+  const judged = groups.filter((tasks) => pairsOf(tasks, alpha, minGap).length > 0);
+  const maxSize = Math.min(...judged.flat().map((attempts) => inHalves(attempts).second.length));
   const usable = judged.length === 0 ? [] : sizes.filter((n) => n <= maxSize);
+  const by = { alpha, minGap, sizes: usable };
   const random = randomStream(seed);
-  const simulated = range(resamples).map(() => {
-    const drawn = judged.map(({ pairs, second, estimates }) => ({
-      pairs,
-      second: estimates.map((estimate, task) => simulate(estimate, second[task]!.length, random)),
-    }));
-    return usable.map((n) => wrongShare(drawn, n, alpha).share);
-  });
-  const pairs = judged.flatMap((group) => group.pairs);
-  return usable.map((n, index) => {
-    const { share, rankings } = wrongShare(judged, n, alpha);
-    const shares = simulated.map((resample) => resample[index]!);
-    const centre = mean(shares)!;
-    const squares = sum(shares.map((simulatedShare) => (simulatedShare - centre) ** 2));
-    const margin = Z_99 * Math.sqrt(squares / Math.max(1, shares.length - 1));
+  const drawn = range(orders)
+    .map(() =>
+      wrongShares(
+        judged.map((tasks) => tasks.map((attempts) => inDrawnOrder(attempts, random))),
+        by,
+      ),
+    )
+    .filter((shares) => shares.every(({ rankings }) => rankings > 0))
+    .map((shares) => shares.map(({ share }) => share));
+  const ranges = jointRanges(drawn, usable.length);
+  const pairs = judged.flatMap((tasks) => pairsOf(tasks, alpha, minGap));
+  return wrongShares(judged, by).map(({ share, rankings }, index) => {
+    const n = usable[index]!;
     const meanOf = (value: (pair: Pair) => number): number => mean(pairs.map(value))!;
     return {
       n,
@@ -112,11 +116,53 @@ export function misranking(
       rankings,
       measured: share,
       exact: meanOf(memoize(({ p1, p2 }) => misrankProbability(p1, p2, n, alpha))),
-      expected: centre,
-      low: Math.max(0, centre - margin),
-      high: Math.min(1, centre + margin),
+      ...(ranges[index] ?? { expected: share, low: share, high: share }),
       bound: meanOf(({ p1, p2 }) => Math.min(1, misrankBound(Math.abs(p1 - alpha), Math.abs(p2 - alpha), n))),
     };
+  });
+}
+
+/**
+ * Means of the drawn shares of each size, and ranges around them as wide as c standard deviations, where c is the
+ * 99 % quantile of the farthest deviation over the sizes; none without draws.
+ */
+function jointRanges(
+  drawn: readonly (readonly number[])[],
+  sizes: number,
+): { expected: number; low: number; high: number }[] {
+  if (drawn.length < 2) return [];
+  const spreads = range(sizes).map((size) => {
+    const shares = drawn.map((order) => order[size]!);
+    const centre = mean(shares)!;
+    const squares = sum(shares.map((share) => (share - centre) ** 2));
+    return { centre, deviation: Math.sqrt(squares / (shares.length - 1)) };
+  });
+  const farthest = drawn
+    .map((order) =>
+      Math.max(
+        ...spreads.map(({ centre, deviation }, size) =>
+          deviation === 0 ? 0 : Math.abs(order[size]! - centre) / deviation,
+        ),
+      ),
+    )
+    .sort((a, b) => a - b);
+  const rank = Math.min(drawn.length, Math.ceil((1 - LEVEL) * (drawn.length + 1)));
+  const width = farthest[rank - 1]!;
+  return spreads.map(({ centre, deviation }) => ({
+    expected: centre,
+    low: Math.max(0, centre - width * deviation),
+    high: Math.min(1, centre + width * deviation),
+  }));
+}
+
+/** As many successes, at places that are drawn: each order is as likely. */
+function inDrawnOrder(attempts: Attempts, random: RandomStream): boolean[] {
+  let [successes, left] = [attempts.filter(Boolean).length, attempts.length];
+  return attempts.map(() => {
+    const isSolved = random.next() * left < successes;
+    left -= 1;
+    if (isSolved) successes -= 1;
+    return isSolved;
   });
 }
 
@@ -127,44 +173,61 @@ interface Pair {
   p1: number;
   p2: number;
 }
-type Estimate = { successes: number; attempts: number };
-type Halves = { pairs: Pair[]; second: Attempts[] };
 
-function judge(
-  tasks: readonly Attempts[],
-  alpha: number,
-  minGap: number,
-): Halves & { estimates: Estimate[] } {
-  const halves = tasks.map(inHalves);
-  const estimates = halves.map(({ first }) => ({
-    successes: first.filter(Boolean).length,
-    attempts: first.length,
-  }));
-  const rates = estimates.map(({ successes, attempts }) => successes / attempts);
-  const pairs = rates.flatMap((p1, near) =>
+function pairsOf(tasks: readonly Attempts[], alpha: number, minGap: number): Pair[] {
+  const rates = tasks.map((attempts) => {
+    const { first } = inHalves(attempts);
+    return first.filter(Boolean).length / first.length;
+  });
+  return rates.flatMap((p1, near) =>
     rates.flatMap((p2, far): Pair[] =>
       Math.abs(p2 - alpha) - Math.abs(p1 - alpha) >= minGap - ROUNDING ? [{ near, far, p1, p2 }] : [],
     ),
   );
-  return { pairs, estimates, second: halves.map(({ second }) => second) };
 }
 
-function wrongShare(
-  groups: readonly Halves[],
-  n: number,
-  alpha: number,
-): { share: number; rankings: number } {
+/**
+ * The share of rankings that were wrong, and their number, for each size. In plain loops, since it is done for
+ * hundreds of orders of the attempts of thousands of pairs.
+ */
+function wrongShares(
+  groups: readonly (readonly Attempts[])[],
+  { alpha, minGap, sizes }: Pick<MisrankSettings, 'alpha' | 'minGap' | 'sizes'>,
+): { share: number; rankings: number }[] {
+  const wrong = sizes.map(() => 0);
+  const rankings = sizes.map(() => 0);
+  for (const tasks of groups) {
+    const halves = tasks.map(inHalves);
+    const gaps = Float64Array.from(halves, ({ first }) =>
+      Math.abs(first.filter(Boolean).length / first.length - alpha),
+    );
+    for (const [size, n] of sizes.entries()) {
+      const distances = halves.map(({ second }) => distancesOfSamples(second, n, alpha));
+      const [wrongOfSize, rankingsOfSize] = countWrong(gaps, distances, minGap - ROUNDING);
+      wrong[size]! += wrongOfSize;
+      rankings[size]! += rankingsOfSize;
+    }
+  }
+  return sizes.map((_, size) => ({ share: wrong[size]! / rankings[size]!, rankings: rankings[size]! }));
+}
+
+function countWrong(
+  gaps: Float64Array,
+  distances: readonly Float64Array[],
+  minGap: number,
+): [wrong: number, rankings: number] {
   let [wrong, rankings] = [0, 0];
-  for (const { pairs, second } of groups) {
-    const distances = second.map((attempts) => distancesOfSamples(attempts, n, alpha));
-    for (const { near, far } of pairs) {
-      const [nearer, farther] = [distances[near]!, distances[far]!];
+  for (let near = 0; near < gaps.length; near++) {
+    const nearer = distances[near]!;
+    for (let far = 0; far < gaps.length; far++) {
+      if (gaps[far]! - gaps[near]! < minGap) continue;
+      const farther = distances[far]!;
       const count = Math.min(nearer.length, farther.length);
       for (let i = 0; i < count; i++) if (nearer[i]! >= farther[i]! - ROUNDING) wrong += 1;
       rankings += count;
     }
   }
-  return { share: wrong / rankings, rankings };
+  return [wrong, rankings];
 }
 
 /** |k/n - α| of each of the disjoint samples of n attempts. */
@@ -176,15 +239,6 @@ function distancesOfSamples(attempts: Attempts, n: number, alpha: number): Float
     distances[sample] = Math.abs(successes / n - alpha);
   }
   return distances;
-}
-
-/**
- * Attempts that succeed with a p drawn from the estimate's posterior: the (k + 1)-th smallest of m + 1
- * uniform numbers is Beta(k + 1, m - k + 1).
- */
-function simulate({ successes, attempts }: Estimate, count: number, random: RandomStream): boolean[] {
-  const p = Float64Array.from({ length: attempts + 1 }, () => random.next()).sort()[successes]!;
-  return range(count).map(() => random.next() < p);
 }
 
 /** Tasks share their p̂, so few of the pairs' probabilities differ. */
