@@ -2,7 +2,7 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import { classifyCallsFailure, createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
-import type { OwnTasks } from '../json-tasks/tasks-file.ts';
+import type { LineTasks, OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
 import { acceptedValues, callsMatch, sameValue } from './match.ts';
 import { callsOutputSchema } from './output-schema.ts';
@@ -11,6 +11,7 @@ import type { CallStyle } from './prompts.ts';
 import type { CallsSettings } from './settings.ts';
 import { callCategory, callsTaskSchema } from './task-schema.ts';
 import type { ArgumentValue, Call, CallsTask, Parameter } from './task-schema.ts';
+import { cutTrace } from './traces.ts';
 import { leaksCall, validateCallsTask } from './validate.ts';
 
 /**
@@ -21,19 +22,26 @@ import { leaksCall, validateCallsTask } from './validate.ts';
 export const createCalls = (settings: CallsSettings, own?: OwnTasks): World =>
   createJsonTaskWorld(callsDefinition(settings), settings, own);
 
-export function callsDefinition({ style: name, categories }: CallsSettings): JsonTaskDefinition<CallsTask> {
+export function callsDefinition({
+  style: name,
+  categories,
+  tasksFile,
+}: CallsSettings): JsonTaskDefinition<CallsTask> {
   const style: CallStyle = callStyles[name];
+  const isTraced = tasksFile.form === 'traces';
   const countArguments = ({ calls }: CallsTask): number =>
     calls.reduce((sum, call) => sum + Object.keys(call.arguments).length, 0);
   return {
     name: 'calls',
     schema: callsTaskSchema,
     outputSchema: callsOutputSchema({ categories }),
-    instructions: `${instructions}\n\nCategories: ${categories.join(', ')}.`,
+    instructions: `${instructions}${isTraced ? `\n${tracedInstruction}` : ''}\n\nCategories: ${categories.join(', ')}.`,
     validate: (task) =>
       categories.includes(callCategory(task))
-        ? (validateCallsTask(task) ?? (leaksCall(task, style.sameText) ? 'answer_in_prompt' : undefined))
+        ? (validateCallsTask(task, isTraced ? ['user', 'tool'] : ['user']) ??
+          (leaksCall(task, style.sameText) ? 'answer_in_prompt' : undefined))
         : 'kind_not_allowed',
+    ...(isTraced && { cutLine: (line: string) => cutIntoTasks(line, style) }),
     // Tasks that differ in the order of tools or calls alone are equal.
     canonical: ({ tools, calls, ...rest }) => ({
       ...rest,
@@ -73,6 +81,21 @@ export function callsDefinition({ style: name, categories }: CallsSettings): Jso
       );
     },
   };
+}
+
+const tracedInstruction =
+  'The last message may also be the answer of a tool, after which the agent makes the next calls that the user asked for.';
+
+/** An action that the history holds already could be copied, so it is left out. */
+function cutIntoTasks(line: string, style: CallStyle): LineTasks {
+  const steps = cutTrace(line, (calls) => style.write(calls));
+  if ('problem' in steps) return steps;
+  return steps
+    .filter(
+      ({ task }) =>
+        validateCallsTask(task, ['user', 'tool']) !== undefined || !leaksCall(task, style.sameText),
+    )
+    .map(({ step, task }) => ({ text: JSON.stringify(task), place: `action ${step}` }));
 }
 
 /** The first accepted value of each argument; optional arguments without one are left out. */

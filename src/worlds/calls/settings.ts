@@ -32,7 +32,17 @@ export const callsSettings = z
     band: bandField,
     repairs: repairsField,
     vote: voteField,
-    tasksFile: tasksFileField.describe('The tasks that the simulator varies, and those held out.'),
+    tasksFile: tasksFileField
+      .extend({
+        form: z
+          .enum(['tasks', 'traces'])
+          .optional()
+          .describe(
+            'What a line is: a task, or an expert’s trace of several turns, which is cut into a task for each of ' +
+              'its actions. Left out = tasks.',
+          ),
+      })
+      .describe('The tasks that the simulator varies, and those held out.'),
   })
   .describe('Function calling as BFCL and API-Bank have it, from tasks of your own.');
 

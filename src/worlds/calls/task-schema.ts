@@ -21,12 +21,12 @@ export interface Parameter {
 
 export const nameSchema = z.string().regex(/^[A-Za-z_]\w{0,63}$/);
 /** Tools may be members: `math.factorial`. */
-const toolName = z
+export const toolName = z
   .string()
   .regex(/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/)
   .max(64);
 
-const valueSchema: z.ZodType<ArgumentValue> = z
+export const valueSchema: z.ZodType<ArgumentValue> = z
   .lazy(() =>
     z.union([
       z.string().max(1000),
@@ -55,7 +55,7 @@ const parameterSchema: z.ZodType<Parameter> = z
   )
   .meta({ id: 'parameter' });
 
-const toolSchema = z.strictObject({
+export const toolSchema = z.strictObject({
   name: toolName,
   description: z.string().min(1).max(600),
   parameters: z.record(nameSchema, parameterSchema),

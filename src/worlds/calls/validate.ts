@@ -3,11 +3,30 @@ import { jsonObjects } from '../json-tasks/untrusted-json.ts';
 import { readPythonCall } from './call-formats.ts';
 import { acceptedValues, callMatches } from './match.ts';
 import type { TextEquality } from './match.ts';
-import type { ArgumentValue, Call, CallsTask, CallTool, ExpectedCall, Parameter } from './task-schema.ts';
+import type {
+  ArgumentValue,
+  Call,
+  CallMessage,
+  CallsTask,
+  CallTool,
+  ExpectedCall,
+  Parameter,
+} from './task-schema.ts';
 
-/** Why a task has no correct answer, or an uninformative one; undefined if it is sound. */
-export function validateCallsTask({ dialogue, tools, calls }: CallsTask): string | undefined {
-  if (dialogue.at(-1)!.role !== 'user' || dialogue.some(({ content }) => content.trim() === ''))
+/**
+ * Why a task has no correct answer, or an uninformative one; undefined if it is sound.
+ * @param lastRoles who may have spoken last
+ */
+export function validateCallsTask(
+  { dialogue, tools, calls }: CallsTask,
+  lastRoles: readonly CallMessage['role'][] = ['user'],
+): string | undefined {
+  const last = dialogue.at(-1);
+  if (
+    last === undefined ||
+    !lastRoles.includes(last.role) ||
+    dialogue.some(({ content }) => content.trim() === '')
+  )
     return 'no_request';
   // Two tools of one name would make a call ambiguous.
   if (new Set(tools.map(({ name }) => name)).size !== tools.length) return 'unknown_tool';

@@ -7,7 +7,7 @@ import type { LabelVote, Latents, ParsedTask, TaskSpec, Verdict, World } from '.
 import { framePrompt, repairPrompt, simulatorFormat, variationPrompt, voteSolver } from './prompts.ts';
 import type { JsonTaskSettings, TasksFile, VoteSettings } from './settings.ts';
 import { readTasksFile } from './tasks-file.ts';
-import type { OwnTasks } from './tasks-file.ts';
+import type { LineTasks, OwnTasks } from './tasks-file.ts';
 import { parseUntrustedJson } from './untrusted-json.ts';
 
 /**
@@ -23,6 +23,8 @@ export interface JsonTaskDefinition<Task> {
   readonly instructions: string;
   /** Why a task that fits the schema is invalid, as a word in the metrics; undefined if it is valid. */
   validate(task: Task): string | undefined;
+  /** Cuts a line of the user's file into tasks; absent if a line is a task. */
+  readonly cutLine?: (line: string) => LineTasks;
   /** The canonical form of equivalent tasks. */
   canonical?(task: Task): Task;
   /** The agent's system message, if any, and its question. */
@@ -70,6 +72,7 @@ export function readJsonTasks<Task>(
   readDataFile: ReadDataFile,
 ): Promise<OwnTasks> {
   return readTasksFile(settings.tasksFile, readDataFile, {
+    ...(definition.cutLine && { cutLine: definition.cutLine }),
     parseTask: (text) => parseJsonTask(definition, text),
     agentPrompt: (spec) => agentPrompt(definition, settings, JSON.parse(spec) as Task),
     schemaProblem: (text) => {

@@ -15,7 +15,12 @@ export interface OwnTasks {
   heldOut: readonly TaskSpec[];
 }
 
+/** The tasks that a line was cut into, each with its place in the line. */
+export type LineTasks = { text: string; place: string }[] | { problem: string };
+
 export interface TasksReader {
+  /** Cuts a line into the texts of tasks; absent if a line is a task. */
+  cutLine?: (text: string) => LineTasks;
   parseTask: (text: string) => ParsedTask;
   /** The agent's prompt for a task, which may word the line differently. */
   agentPrompt: (spec: TaskSpec) => string;
@@ -24,7 +29,7 @@ export interface TasksReader {
 }
 
 /**
- * Reads the distinct tasks of `world.tasksFile` and splits them by a fixed seed: the same split in every run.
+ * Reads the distinct tasks of `world.tasksFile` and splits its lines by a fixed seed: the same split in every run.
  * @throws InvalidConfig for a file that is missing, has another hash, holds an invalid task or a benchmark's
  * question, or has too few tasks to split
  */
@@ -42,27 +47,51 @@ export async function readTasksFile(
     .split('\n')
     .map((text, index) => ({ text: text.trim(), number: index + 1 }))
     .filter(({ text }) => text !== '');
-  const specs: TaskSpec[] = [];
+  const groups = new Map<string, TaskSpec[]>();
   const problems: string[] = [];
   for (const { text, number } of lines) {
     const line = readLine(text, reader);
-    if ('spec' in line) specs.push(line.spec);
-    else problems.push(`line ${number}: ${line.problem}`);
+    if (line.specs.length > 0) groups.set(JSON.stringify(line.specs), line.specs);
+    problems.push(...line.problems.map((problem) => `line ${number}: ${problem}`));
   }
   if (problems.length > 0) throw new InvalidConfig(problemsText(path, problems));
-  const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...new Set(specs)]);
+  // What was cut from one line stays together: its tasks hold each other's labels.
+  const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...groups.values()]);
   const count = Math.max(1, Math.round(share * order.length));
-  if (order.length - count < 1)
+  const heldOut = new Set(order.slice(0, count).flat());
+  const base = [...new Set(order.slice(count).flat())].filter((spec) => !heldOut.has(spec));
+  if (base.length < 1)
     throw new InvalidConfig(
-      `experiment: world.tasksFile.path: ${path} has ${order.length} distinct tasks; expected at least 2, one to vary and one held out`,
+      `experiment: world.tasksFile.path: ${path} has ${order.length} distinct ${reader.cutLine ? 'traces' : 'tasks'}; expected at least 2, one to vary and one held out`,
     );
-  return { base: order.slice(count), heldOut: order.slice(0, count) };
+  return { base, heldOut: [...heldOut] };
 }
 
-function readLine(
+interface ReadLine {
+  specs: TaskSpec[];
+  problems: string[];
+}
+
+function readLine(text: string, reader: TasksReader): ReadLine {
+  if (reader.cutLine === undefined) {
+    const { spec, problem } = readTask(text, reader);
+    return { specs: spec === undefined ? [] : [spec], problems: problem === undefined ? [] : [problem] };
+  }
+  const parts = reader.cutLine(text);
+  if ('problem' in parts) return { specs: [], problems: [parts.problem] };
+  const read: ReadLine = { specs: [], problems: [] };
+  for (const part of parts) {
+    const { spec, problem } = readTask(part.text, reader);
+    if (spec !== undefined) read.specs.push(spec);
+    if (problem !== undefined) read.problems.push(`${part.place}: ${problem}`);
+  }
+  return read;
+}
+
+function readTask(
   text: string,
   { parseTask, agentPrompt, schemaProblem }: TasksReader,
-): { spec: TaskSpec } | { problem: string } {
+): { spec?: TaskSpec; problem?: string } {
   const parsed = parseTask(text);
   if (!parsed.valid) {
     const reasons = [parsed.reason, schemaProblem?.(text)].filter((part) => part !== undefined);

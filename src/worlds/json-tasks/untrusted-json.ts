@@ -11,8 +11,8 @@ export type UntrustedJson = { value: unknown } | { reason: string };
  * nesting, inherited names of objects, control tokens of chat templates. Reasons: too_long, not_json,
  * too_deep, bad_number, broken_text, control_token, forbidden_name.
  */
-export function parseUntrustedJson(text: string): UntrustedJson {
-  if (text.length > MAX_LENGTH) return { reason: 'too_long' };
+export function parseUntrustedJson(text: string, maxLength = MAX_LENGTH): UntrustedJson {
+  if (text.length > maxLength) return { reason: 'too_long' };
   let value: unknown;
   try {
     value = JSON.parse(text);
