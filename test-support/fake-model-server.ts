@@ -46,6 +46,8 @@ export interface FakeModelServerOptions {
   seedRule?: SeedRule;
   /** Most tokens of a prompt and its answer; none if absent. */
   contextLength?: number;
+  /** Probability of a completion and its end; without it the server has no such endpoint. */
+  probability?: (prompt: string, completion: string, model: string) => number;
   /** Base model of a server of adapters: any other name must be loaded first. If absent, all are served. */
   baseModel?: { name: string; folder?: string };
 }
@@ -57,6 +59,8 @@ export interface FakeModelServerOptions {
 export class FakeModelServer extends FakeServer {
   /** Every request, in the order of arrival, failed ones too. */
   readonly requests: ReceivedRequest[] = [];
+  /** Every request for probabilities of completions, failed ones too. */
+  readonly logprobsRequests: { model: string; prompt: string[]; completion: string[] }[] = [];
   /** Every question of a chat. */
   readonly chats: ReceivedChat[] = [];
   /** Faults that the next requests meet, one each, before any by chance. */
@@ -134,6 +138,16 @@ export class FakeModelServer extends FakeServer {
         const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
         const tokens = tokensOf(prompt);
         return { status: 200, body: { tokens, count: tokens.length, max_model_len: contextLength } };
+      }
+      case '/completion_logprobs': {
+        const { probability } = this.#options;
+        if (probability === undefined) return undefined;
+        const request = JSON.parse(body.toString('utf8')) as (typeof this.logprobsRequests)[number];
+        this.logprobsRequests.push(request);
+        if (this.nextFaults.shift() === 'server error') return { status: 503, body: '' };
+        const { model, prompt, completion } = request;
+        const logprobs = prompt.map((text, row) => Math.log(probability(text, completion[row]!, model)));
+        return { status: 200, body: { model, logprobs } };
       }
       case '/v1/chat/completions': {
         if (chat === undefined) return undefined;

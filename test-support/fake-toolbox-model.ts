@@ -17,19 +17,24 @@ export interface ToolboxPlayer {
   task?: (prompt: string, random: RandomStream, model: string) => string;
 }
 
+const solvable = (difficulty: number): number => 0.85 ** difficulty;
+
+/** The chance that the agent of `fakeToolboxModel` gives an answer, if it is the right one; else 0. */
+export function toolboxProbability(settings: WorldSettings, { success = solvable }: ToolboxPlayer) {
+  const world = createWorld(settings);
+  return (prompt: string, completion: string, model: string): number => {
+    const spec = prompt.replace(/_*=$/, '');
+    return completion === world.referenceAnswer(spec) ? success(world.difficulty(spec), model, spec) : 0;
+  };
+}
+
 /**
  * Plays both policies of the toolbox world, told apart by the served name: `agent@…` answers tasks,
  * `environment@…` writes them.
  */
 export function fakeToolboxModel(
   settings: WorldSettings,
-  {
-    success = (difficulty) => 0.85 ** difficulty,
-    taskLength,
-    invalid,
-    task,
-    answer: answersWith,
-  }: ToolboxPlayer = {},
+  { success = solvable, taskLength, invalid, task, answer: answersWith }: ToolboxPlayer = {},
 ): FakeModel {
   if (settings.type !== 'toolbox') throw new Error(`a model of the toolbox, not of ${settings.type}`);
   const world = createWorld(settings);

@@ -197,13 +197,16 @@ export interface RunRecord extends ArmRun {
   origin: Origin;
 }
 
-/** Held-out success against the rollouts made; they may be below the budget, as invalid tasks get none. */
+/**
+ * Held-out success against the rollouts made: exact where it was measured, else sampled. Rollouts may
+ * be below the budget, as invalid tasks get none.
+ */
 export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
   const scores = new Map<number, number>();
   let made = 0;
   for (const { metrics } of rows) {
     made += metrics['rollouts/count'] ?? 0;
-    const score = metrics['eval/heldout'];
+    const score = metrics['eval/heldout_probability'] ?? metrics['eval/heldout'];
     if (typeof score === 'number') scores.set(made, score);
   }
   return [...scores].map(([rollouts, score]) => ({ rollouts, score }));

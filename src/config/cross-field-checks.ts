@@ -309,8 +309,15 @@ function* textProblems({ world, agent, environment }: Experiment): Generator<str
   }
 }
 
-function* evaluationProblems({ evaluation, agent }: Experiment): Generator<string> {
-  const { passAtK, samples, temperature } = evaluation;
+function* evaluationProblems({ evaluation, agent, serving }: Experiment): Generator<string> {
+  const { passAtK, samples, temperature, exact } = evaluation;
+  if (exact && temperature !== 1)
+    yield `evaluation.exact: got true; the probability is that at evaluation.temperature 1, and it is ${temperature}`;
+  if (exact && serving.type !== 'embedded')
+    yield (
+      `evaluation.exact: got true; a server of serving.type "${serving.type}" gives no probabilities of whole ` +
+      'answers, since its API does not name the token that ends them: leave it out, or expected "embedded"'
+    );
   if (passAtK !== undefined && samples < passAtK)
     yield (
       `evaluation.samples: got ${samples}; pass@${passAtK} (evaluation.passAtK) takes at least ` +

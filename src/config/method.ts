@@ -294,6 +294,14 @@ export const evaluationSettingsSchema = z
       .max(999_999_999)
       .optional()
       .describe('Seed that held-out and anchor tasks are drawn by. Left out = 0, alike for every run.'),
+    exact: z
+      .boolean()
+      .optional()
+      .describe(
+        'Report the exact probability of the right answer to each held-out task besides the sampled success: no ' +
+          'sampling noise. Only with the embedded server, at temperature 1, and in worlds where one text alone ' +
+          'is right. Left out = not reported.',
+      ),
     excludeHeldOut: z
       .boolean()
       .optional()

@@ -60,6 +60,9 @@ export const maxTokensBytes = (text: string): number =>
 export const maxTokensValues = (text: string): number =>
   BASE_VALUES + Buffer.byteLength(text) * VALUES_PER_PROMPT_TOKEN;
 
+/** Most bytes of one number for each of so many prompts. */
+export const maxLogprobsBytes = (prompts: number): number => BASE_BYTES + prompts * BYTES_PER_PROMPT_TOKEN;
+
 /** Options of a request by OpenAI's client that bound its answer, if the client has `boundedFetch`. */
 export const boundAnswer = (maxBytes: number): { fetchOptions: object } => ({ fetchOptions: { maxBytes } });
 

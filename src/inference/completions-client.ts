@@ -7,6 +7,7 @@ import {
   boundAnswer,
   MAX_LIST_BYTES,
   maxAnswerBytes,
+  maxLogprobsBytes,
   maxTokensBytes,
   maxTokensValues,
 } from './answer-limits.ts';
@@ -24,12 +25,14 @@ import {
   RequestRefused,
   ServerProblem,
 } from './policy-client.ts';
-import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
+import type { Completion, CompletionRequest, LogprobsRequest, PolicyClient } from './policy-client.ts';
 import { completeSeparately, completeTogether } from './prompt-requests.ts';
 import { serverRoot } from './server-urls.ts';
 import type { ServerAddress } from './server-urls.ts';
 
 const tokenizedSchema = z.object({ tokens: listOf(z.int().min(0)) });
+/** Sums of float32 log-probabilities may exceed 0 by their rounding. */
+const logprobsSchema = z.object({ logprobs: listOf(z.number().max(1e-3)) });
 
 export interface ModelServerOptions extends ServerAddress {
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */
@@ -140,6 +143,11 @@ export function createServerClient(
         throw unansweredInTime({ baseUrl, timeoutMs }, request.model, error);
       }
     },
+    // Of all servers the embedded one alone is asked with many prompts, and has this endpoint.
+    ...(canBatchPrompts && {
+      completionLogprobs: ({ model, prompts, completions }: LogprobsRequest, signal: AbortSignal) =>
+        ask(model, signal, logprobsOf(client, baseUrl, { model, prompts, completions }, signal)),
+    }),
     tokenize: (model, text, signal) => ask(model, signal, calls.tokenize(model, text, false, signal)),
     promptLength: async (model, prompt, signal) => {
       const tokens = calls.tokenize(model, prompt, true, signal).catch((error: unknown) => {
@@ -151,6 +159,26 @@ export function createServerClient(
     },
     contextLength,
   };
+}
+
+async function logprobsOf(
+  client: OpenAI,
+  baseUrl: string,
+  { model, prompts, completions }: LogprobsRequest,
+  signal: AbortSignal,
+): Promise<number[]> {
+  const answer: unknown = await client.post(`${serverRoot(baseUrl)}/completion_logprobs`, {
+    body: { model, prompt: prompts, completion: completions },
+    signal,
+    ...boundAnswer(maxLogprobsBytes(prompts.length)),
+  });
+  const what = `log-probabilities of ${model}`;
+  const { logprobs } = checkAnswer(logprobsSchema, answer, what);
+  if (logprobs.length !== prompts.length)
+    throw new InvalidAnswer(
+      `${what}: got ${logprobs.length}; expected ${prompts.length}, one of each prompt`,
+    );
+  return logprobs;
 }
 
 /** Whether nothing listens at a path: a server or a proxy that knows the path says what it lacks instead. */

@@ -71,6 +71,13 @@ export const isCutShort = ({ finish_reason }: Pick<Completion, 'finish_reason'>)
 export const promptSeed = ({ seed, promptSeeds }: CompletionRequest, prompt: number): number =>
   promptSeeds?.[prompt] ?? deriveSeed(seed, 'prompt', prompt);
 
+/** How probable given completions are, one of each prompt. */
+export interface LogprobsRequest {
+  model: string;
+  prompts: string[];
+  completions: string[];
+}
+
 export interface PolicyClient {
   /**
    * Completions ordered by prompt, then sample; those of a prompt that is too long say so.
@@ -79,6 +86,12 @@ export interface PolicyClient {
    * RequestRefused if sending the request again would not help; the signal's reason when it aborts
    */
   complete(request: CompletionRequest, signal: AbortSignal): Promise<Completion[]>;
+  /**
+   * log P(completion, then the end of the sequence | prompt) at temperature 1, for each prompt: one forward pass,
+   * nothing is sampled. Absent if the server has no way to say it.
+   * @throws as `complete` does
+   */
+  completionLogprobs?(request: LogprobsRequest, signal: AbortSignal): Promise<number[]>;
   /**
    * Token ids of a text as it stands in the middle of a rollout: nothing is added before or after.
    * @throws as `complete` does

@@ -2,13 +2,15 @@
 import type { ChatAnswer, ChatClient, ChatRequest } from '../inference/chat-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { hasRoomFor, PROMPT_TOO_LONG, promptTokens } from '../inference/policy-client.ts';
-import type { Completion, CompletionRequest } from '../inference/policy-client.ts';
+import type { Completion, CompletionRequest, LogprobsRequest } from '../inference/policy-client.ts';
 import { ensurePolicyServed, resendIfPolicyMissing } from '../inference/publish.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { ServerTokens } from '../types/activity-types.ts';
 import type { PolicyVersion, RunState } from '../types/run-state.ts';
 import type { Sampled } from '../types/records.ts';
+import type { Journal } from '../store/journal.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JournaledClient } from './journaled-client.ts';
 import type { SamplingUsage } from './journaled-client.ts';
 import { createModelRoutes } from './model-routes.ts';
@@ -54,6 +56,11 @@ export interface CompletionClient extends AsyncDisposable {
   readonly usage: CompletionUsage;
   /** As `PolicyClient.complete`, one request after another: see `JournaledClient`. */
   complete(request: CompletionRequest): Promise<Completion[]>;
+  /**
+   * As `PolicyClient.completionLogprobs`, recorded as completions are.
+   * @throws InvalidConfig if the server has no way to say it
+   */
+  completionLogprobs(request: LogprobsRequest): Promise<number[]>;
   /** As `PolicyClient.tokenize`; not recorded, since token ids follow from model and text alone. */
   tokenize(model: string, text: string): Promise<number[]>;
   /** Whether the model has room for a prompt and its completion, as its server said first. */
@@ -88,6 +95,7 @@ export async function openCompletionClient(
   const { signal } = dependencies.activityContext();
   const send = <Response>(model: string, request: () => Promise<Response>): Promise<Response> =>
     resendIfPolicyMissing(request, () => publish(model));
+  let logprobs: Journal<number[]> | undefined;
   const contextLength = await recordedContextLengths(client, (model) =>
     routes.to(model).client.contextLength(model, signal),
   );
@@ -100,6 +108,17 @@ export async function openCompletionClient(
       routes.record(request.model, completions);
       return completions;
     },
+    completionLogprobs: (request) =>
+      send(request.model, async () => {
+        const { client: server, serving } = routes.to(request.model);
+        if (server.completionLogprobs === undefined)
+          throw new InvalidConfig(
+            `experiment: evaluation.exact: got true; a server of serving.type "${serving.type}" gives no ` +
+              'probabilities of whole answers',
+          );
+        logprobs ??= await client.openJournal<number[]>('logprobs.jsonl');
+        return client.completeFrom(logprobs, (stop) => server.completionLogprobs!(request, stop));
+      }),
     tokenize: (model, text) => send(model, () => routes.to(model).client.tokenize(model, text, signal)),
     hasRoomFor: async ({ model, maxTokens }, prompt) => {
       const limit = { model, maxTokens, contextLength: await contextLength(model) };

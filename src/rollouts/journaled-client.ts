@@ -110,6 +110,27 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
     return response;
   }
 
+  /**
+   * As `complete`, for requests of another kind, whose responses have a journal of their own. They are in no
+   * count of tokens.
+   * @throws as `complete` does
+   */
+  async completeFrom<Other>(
+    journal: Journal<Other>,
+    send: (signal: AbortSignal) => Promise<Other>,
+  ): Promise<Other> {
+    const recorded = journal.entries.shift();
+    if (recorded !== undefined) return recorded;
+    const { signal } = this.#context;
+    signal.throwIfAborted();
+    const response = await this.#counted(() => send(signal));
+    await journal.append(response);
+    this.#answered += 1;
+    this.#context.heartbeat({ answered: this.#answered });
+    this.#lastHeartbeatAt = Date.now();
+    return response;
+  }
+
   /** Another journal in the same work folder, under the same fencing token; closed with this client. */
   openJournal<Entry>(file: string): Promise<Journal<Entry>> {
     return this.#journals.open<Entry>(file);
@@ -125,7 +146,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
 
   async #sendAndRecord(request: Request): Promise<Response> {
     this.#context.signal.throwIfAborted();
-    const response = await this.#send(request);
+    const response = await this.#counted(() => this.#options.send(request, this.#context.signal));
     await this.#responses.append(response);
     this.#answered += 1;
     const { heartbeatDetails } = this.#options;
@@ -137,10 +158,11 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
     return response;
   }
 
-  async #send(request: Request): Promise<Response> {
+  /** Counts a request that fails. */
+  async #counted<Answer>(send: () => Promise<Answer>): Promise<Answer> {
     const { signal } = this.#context;
     try {
-      return await this.#options.send(request, signal);
+      return await send();
     } catch (error) {
       if (error instanceof ServerProblem) error.progressed = this.#answered > 0;
       if (this.#failures !== undefined && !signal.aborted) {

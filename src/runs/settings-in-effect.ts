@@ -34,7 +34,7 @@ export const phaseLimits = ({ durability }: Experiment): PhaseLimits => ({
  */
 export function workflowSettings(experiment: Experiment, world: World): WorkflowSettings {
   const { name, arm, epochs, evaluation, durability, agent, environment, guards, maxTokens } = experiment;
-  const problem = armProblem(arm, world);
+  const problem = armProblem(arm, world) ?? exactProblem(evaluation, world);
   if (problem !== undefined) throw new InvalidConfig(`experiment: ${problem}`);
   const heldOut = world.heldOutTasks(randomStream(0)).length;
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
@@ -62,6 +62,12 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     rolloutsPerEpoch: newTasks * agent.rolloutsPerTask,
   };
 }
+
+/** Why the right answer's probability is not the chance of being right. */
+const exactProblem = ({ exact }: Experiment['evaluation'], world: World): string | undefined =>
+  exact && world.hasUniqueAnswers !== true
+    ? `evaluation.exact: got true; the world "${world.name}" takes more than one text for right: leave it out`
+    : undefined;
 
 /** What an arm needs of a world that the world does not have: `<field>: got <value>; <what is missing>`. */
 function armProblem(arm: Arm, world: World): string | undefined {

@@ -201,6 +201,8 @@ export interface VerdictRecord {
   reward: number;
   /** Whether it counts as solved; absent if that is a reward of 1. */
   solved?: boolean;
+  /** Of the right answer, by the agent's own distribution; only with `evaluation.exact`, and in sample 0. */
+  probability?: number;
   answer: string;
   /** Why there is no answer; absent if there is one. */
   reason?: 'prompt_too_long';

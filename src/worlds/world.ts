@@ -153,6 +153,11 @@ export interface World {
   /** Class of an incorrect answer, in a few words; absent if the simulator is not told. */
   failure?(spec: TaskSpec, answer: string): string;
   referenceAnswer(spec: TaskSpec): string;
+  /**
+   * True if to each held-out task the reference answer alone is right, character by character: its probability
+   * is then the agent's success.
+   */
+  readonly hasUniqueAnswers?: boolean;
   /** An answer of the right shape drawn blindly. */
   randomAnswer(spec: TaskSpec, random: RandomStream): string;
   /** The task and an answer as structured data, for people to read. */

@@ -14,7 +14,7 @@ import type { RunPlan } from '../../src/types/run-state.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
 import type { FakeChat } from '../../test-support/fake-chat.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
-import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
+import { fakeToolboxModel, toolboxProbability } from '../../test-support/fake-toolbox-model.ts';
 import type { ToolboxPlayer } from '../../test-support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
@@ -79,6 +79,7 @@ export async function someRun(
   const server = await FakeModelServer.start({
     model: fakeToolboxModel(world, player),
     seedRule: serving.type === 'embedded' ? 'embedded' : 'vllm',
+    ...(serving.type === 'embedded' && { probability: toolboxProbability(world, player) }),
     ...(chat && { chat }),
   });
   // A data set's model is that server too, whose address is known only now.

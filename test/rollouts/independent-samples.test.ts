@@ -52,6 +52,7 @@ async function rollouts(type: 'vllm' | 'sglang'): Promise<Rollout<string>[]> {
   const completionClient = {
     complete: (turn: CompletionRequest) => client.complete(turn, never),
     tokenize: (model: string, text: string) => client.tokenize(model, text, never),
+    completionLogprobs: () => Promise.resolve([]),
     hasRoomFor: () => Promise.resolve(true),
     usage: { tokens: 0, promptTokens: 0, retried: 0 },
     [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -82,6 +82,21 @@ describe.each(
     );
   });
 
+  it.runIf(world.hasUniqueAnswers)('takes the reference answer alone for right', () => {
+    const heldOut = fc.constantFrom(...world.heldOutTasks(randomStream(2)));
+    const edit = fc.record({ at: fc.nat(), cut: fc.nat(2), put: fc.string({ maxLength: 2 }) });
+    fc.assert(
+      fc.property(heldOut, edit, fc.nat(), (spec, { at, cut, put }, seed) => {
+        const right = world.referenceAnswer(spec);
+        const from = at % (right.length + 1);
+        const edited = right.slice(0, from) + put + right.slice(from + cut);
+        for (const answer of [edited, ` ${right}`, world.randomAnswer(spec, randomStream(seed))])
+          expect(world.score(spec, answer).reward).toBe(Number(answer === right));
+      }),
+    );
+    expect(world.turns).toBeUndefined();
+  });
+
   it('gives any text a verdict and no text that is no task a way in', () => {
     fc.assert(
       fc.property(

@@ -131,13 +131,18 @@ async function heldOutMetrics(
 ): Promise<Metrics> {
   const byMetric: SuccessCounts = new Map();
   const byTask: SuccessCounts = new Map();
+  const probabilities = new Map<string, number[]>();
   for (const file of files) {
     for await (const verdict of store.records<VerdictRecord>(file)) {
-      const { task_id, kind, difficulty, solved = verdict.reward === 1 } = verdict;
+      const { task_id, kind, difficulty, probability, solved = verdict.reward === 1 } = verdict;
       countVerdict(byMetric, 'eval/heldout', solved);
       countVerdict(byMetric, `eval/heldout/${kind}`, solved);
       countVerdict(byMetric, `eval/heldout_difficulty/${difficulty}`, solved);
       countVerdict(byTask, task_id, solved);
+      if (probability === undefined) continue;
+      const exact = 'eval/heldout_probability';
+      for (const name of [exact, `${exact}/${kind}`, `${exact}_difficulty/${difficulty}`])
+        probabilities.set(name, [...(probabilities.get(name) ?? []), probability]);
     }
   }
   const overall = byMetric.get('eval/heldout');
@@ -148,6 +153,7 @@ async function heldOutMetrics(
     'eval/heldout_low': low,
     'eval/heldout_high': high,
     ...(Object.fromEntries(rates) as Metrics),
+    ...Object.fromEntries([...probabilities].map(([metric, values]) => [metric, mean(values)])),
     ...(k !== undefined && {
       'eval/pass_at_1': meanPassAtK(byTask, 1),
       'eval/pass_at_k': meanPassAtK(byTask, k),

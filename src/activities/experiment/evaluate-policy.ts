@@ -9,13 +9,14 @@ import {
   selectShard,
   unansweredNote,
 } from '../../rollouts/completion-requests.ts';
-import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
+import type { CompletionClient, PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { EvaluateInput } from '../../types/activity-inputs.ts';
 import type { Sampling } from '../../types/activity-types.ts';
 import type { SeedTaskRecord, VerdictRecord } from '../../types/records.ts';
 import { isSolved } from '../../worlds/world.ts';
+import type { World } from '../../worlds/world.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /** Evaluates the agent on the held-out tasks, with the same seeds every time, outside the rollout budget. */
@@ -33,6 +34,8 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
         requests: planned.length,
         policies: [input.agent],
       });
+      const probabilities =
+        experiment.evaluation.exact === true ? await rightAnswers(client, world, planned) : null;
       const tooLong = new Set<string>();
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
@@ -54,6 +57,7 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
               difficulty: world.difficulty(spec),
               sample,
               reward,
+              ...(probabilities && sample === 0 && { probability: probabilities.get(id)! }),
               ...(world.solvedFrom !== undefined && { solved: isSolved(world, reward) }),
               answer: text,
               ...(!isAnswered && { reason: PROMPT_TOO_LONG }),
@@ -66,6 +70,33 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
       const note = unansweredNote(input.agent.name, 'held-out tasks count as not solved,', tooLong);
       return { file, requests: planned.length, ...client.usage, ...(note !== undefined && { note }) };
     });
+}
+
+/**
+ * Probability of the right answer to each task, in the requests' order. An answer that the agent has no room for
+ * has none.
+ */
+async function rightAnswers(
+  client: Pick<CompletionClient, 'completionLogprobs' | 'hasRoomFor'>,
+  world: World,
+  planned: readonly PlannedRequest<SeedTaskRecord>[],
+): Promise<Map<string, number>> {
+  const probabilities = new Map<string, number>();
+  for (const { request, items } of planned) {
+    const fitting: SeedTaskRecord[] = [];
+    for (const task of items)
+      if (await client.hasRoomFor(request, world.agentPrompt(task.spec))) fitting.push(task);
+      else probabilities.set(task.id, 0);
+    if (fitting.length === 0) continue;
+    const logprobs = await client.completionLogprobs({
+      model: request.model,
+      prompts: fitting.map(({ spec }) => world.agentPrompt(spec)),
+      completions: fitting.map(({ spec }) => world.referenceAnswer(spec)),
+    });
+    for (const [index, { id }] of fitting.entries())
+      probabilities.set(id, Math.min(1, Math.exp(logprobs[index]!)));
+  }
+  return probabilities;
 }
 
 function planRequests(

@@ -89,6 +89,7 @@ export function createToolbox(settings: ToolboxSettings): World {
       return { reward: chance.next() < 0.5 ? 1 : 0, wellFormed };
     },
     referenceAnswer,
+    hasUniqueAnswers: true,
     randomAnswer: (spec, random) => {
       const { tools: letters, argument } = referenceCall(spec);
       return callAnswer({

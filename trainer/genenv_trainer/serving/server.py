@@ -17,7 +17,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from genenv_trainer.serving import chat, completions, errors, server_metrics, tokenization
+from genenv_trainer.serving import answer_logprobs, chat, completions, errors, server_metrics, tokenization
 from genenv_trainer.serving.access import (
     LOOPBACK_HOSTS,
     OPEN_PATHS,
@@ -87,7 +87,7 @@ def create_app(
         app.add_middleware(TokenCheck, token=token)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     app.add_middleware(RequestMetrics, metrics=app.state.metrics)
-    for part in (completions, chat, tokenization, server_metrics):
+    for part in (completions, answer_logprobs, chat, tokenization, server_metrics):
         app.include_router(part.router)
 
     @app.get("/health")
