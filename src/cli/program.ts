@@ -17,6 +17,7 @@ import { addSchedule } from './commands/schedule.ts';
 import { addDown, addUp } from './commands/stack.ts';
 import { addStatus } from './commands/status.ts';
 import { addSuites } from './commands/suites.ts';
+import { addSweep } from './commands/sweep.ts';
 import { exitCodeMeanings } from './context.ts';
 import type { CliContext, ExitCode } from './context.ts';
 
@@ -42,6 +43,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
   for (const add of [
     addRun,
     addCompare,
+    addSweep,
     addEvaluate,
     addRescore,
     addPaired,

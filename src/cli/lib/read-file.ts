@@ -28,7 +28,8 @@ const READ_PROBLEMS: Record<string, string> = {
 
 /** Reads a JSON file that a person wrote. @throws CliError if it cannot be read or is not JSON */
 export async function readInputFile(
-  kind: 'experiment file' | 'nightly file' | 'comparison file' | 'evaluation file' | 'prices file',
+  kind:
+    'experiment file' | 'nightly file' | 'comparison file' | 'evaluation file' | 'prices file' | 'summary',
   file: string,
   example: string,
 ): Promise<unknown> {

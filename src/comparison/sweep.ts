@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { comparedMeasures } from '../config/primary-comparisons.ts';
+import { signFlipTest } from '../numerics/sign-flip.ts';
+import { measured } from '../report/run-data.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import { table } from './markdown-table.ts';
+import { runMetrics } from './run-metrics.ts';
+import type { RunMetricName } from './run-metrics.ts';
+import { differencesBySeed, differenceText, estimateOverSeeds, pText, valueText } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
+
+/** What a sweep reads of a comparison's summary. */
+export const sweptSummarySchema = z.looseObject({
+  name: z.string().max(1_000),
+  baseline: z.string().max(1_000),
+  arms: z
+    .array(
+      z.looseObject({
+        arm: z.string().max(1_000),
+        runs: z
+          .array(
+            z.looseObject({ seed: z.int(), figures: z.record(z.string().max(1_000), z.number().nullable()) }),
+          )
+          .max(100),
+        courses: z.looseObject({ success: z.array(z.number().nullable()).max(100_000) }),
+      }),
+    )
+    .max(200),
+});
+export type SweptSummary = z.infer<typeof sweptSummarySchema>;
+
+/** Two arms, of which the first is judged. */
+export interface SweptPair {
+  arm: string;
+  against: string;
+}
+
+/** The difference of two arms in one comparison. */
+export interface SweepPoint extends SweptPair {
+  comparison: string;
+  /** Success of the agent in the first epoch of the baseline, whose simulator writes what it wrote at the start. */
+  p0: number;
+  difference: SeedEstimate;
+  /** Of the sign-flip test. */
+  p: number;
+}
+
+export interface Sweep {
+  measure: RunMetricName;
+  pairs: SweptPair[];
+  /** By pair, then by p0. */
+  points: SweepPoint[];
+}
+
+/**
+ * How the difference of two arms depends on how hard the tasks are that a run begins with: a point for each
+ * comparison that has both arms.
+ * @throws InvalidConfig if no comparison has a pair, or one says nothing of its first tasks
+ */
+export function sweep(
+  summaries: readonly SweptSummary[],
+  pairs: readonly SweptPair[],
+  measure: (typeof comparedMeasures)[number],
+): Sweep {
+  const points = pairs.flatMap((pair) => {
+    const own = summaries.flatMap((summary) => pointOf(summary, pair, measure));
+    if (own.length === 0)
+      throw new InvalidConfig(
+        `sweep: got ${pair.arm}:${pair.against}; expected two arms of one of ${summaries.map(({ name }) => name).join(', ')}`,
+      );
+    return own.toSorted((a, b) => a.p0 - b.p0);
+  });
+  return { measure, pairs: [...pairs], points };
+}
+
+function pointOf(
+  { name, baseline, arms }: SweptSummary,
+  pair: SweptPair,
+  measure: RunMetricName,
+): SweepPoint[] {
+  const [arm, against, base] = [pair.arm, pair.against, baseline].map((wanted) =>
+    arms.find((candidate) => candidate.arm === wanted),
+  );
+  if (arm === undefined || against === undefined) return [];
+  const p0 = measured(base?.courses.success ?? [])[0];
+  if (p0 === undefined)
+    throw new InvalidConfig(`sweep: ${name}: its baseline ${baseline} has no success in epoch 1`);
+  const seeds = arm.runs.map(({ seed }) => seed);
+  const figuresOf = ({ runs }: typeof arm): (number | null)[] =>
+    seeds.map((seed) => runs.find((run) => run.seed === seed)?.figures[measure] ?? null);
+  const differences = measured(differencesBySeed(figuresOf(arm), figuresOf(against)));
+  const difference = estimateOverSeeds(differences);
+  return difference === null
+    ? []
+    : [{ ...pair, comparison: name, p0, difference, p: signFlipTest(differences)! }];
+}
+
+/** The sweep as a table. */
+export function sweepMarkdown({ measure, points }: Sweep): string {
+  const { title, unit } = runMetrics[measure];
+  return [
+    `Difference in ${title}, seed by seed, with Student’s 95 % interval; p of an exact sign-flip test, not corrected ` +
+      'for the number of rows. p0 is the agent’s success on the first epoch’s tasks of the baseline.',
+    table(
+      ['arms', 'p0', 'difference', 'seeds', 'p, exact', 'comparison'],
+      points.map(({ arm, against, p0, difference, p, comparison }) => [
+        `${arm} − ${against}`,
+        valueText(p0),
+        differenceText({ ...difference, p, adjusted: null }, unit),
+        String(difference.seeds),
+        pText(p),
+        comparison,
+      ]),
+    ),
+    '',
+  ].join('\n\n');
+}
