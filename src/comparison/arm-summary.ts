@@ -1,4 +1,4 @@
-import { mean, range } from '../numerics/arithmetic.ts';
+import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { trailingMean, WINDOW } from '../report/findings.ts';
 import { guards } from '../report/guards.ts';
 import { measured, namesUnder, trained } from '../report/run-data.ts';
@@ -47,6 +47,8 @@ export interface ArmSummary {
    * mean of five consecutive epochs under any seed.
    */
   kinds: { kind: string; end: number; most: number }[];
+  /** New tasks by tenth of p̂, and those of them that the simulator's update may use; empty without a filter. */
+  filtered: { tenth: number; tasks: number; kept: number }[];
   /** Guards that warn at the end of a run, and under how many seeds. */
   warnings: { guard: string; threshold: string; seeds: number }[];
 }
@@ -78,6 +80,7 @@ export function summarizeArm(
     courses: epochSeries(runs),
     figures: mapMetrics((metric) => estimateOverSeeds(metricsOfRuns.map((metrics) => metrics[metric]))),
     kinds: kindShares(runs),
+    filtered: filteredTenths(runs),
     warnings: countWarnings(runs),
   };
 }
@@ -141,6 +144,16 @@ function kindShares(runs: readonly RunRecord[]): ArmSummary['kinds'] {
       most: Math.max(...shares.flat()),
     };
   });
+}
+
+function filteredTenths(runs: readonly RunRecord[]): ArmSummary['filtered'] {
+  const rows = runs.flatMap((run) => run.rows);
+  const total = (name: string): number => sum(measured(rows.map(({ metrics }) => metrics[name] ?? null)));
+  return namesUnder(rows, 'env/rate_tenths/').map((tenth) => ({
+    tenth: Number(tenth),
+    tasks: total(`env/rate_tenths/${tenth}`),
+    kept: total(`env/rate_tenths_kept/${tenth}`),
+  }));
 }
 
 function countWarnings(runs: readonly RunRecord[]): ArmSummary['warnings'] {

@@ -2,7 +2,11 @@ import type { Prices } from '../config/prices.ts';
 import { costCells, costColumns, tokenScope, unrecordedPrompts } from '../report/costs.ts';
 import { sumUsage } from '../runs/costs.ts';
 import type { Usage } from '../runs/costs.ts';
+import { mean } from '../numerics/arithmetic.ts';
+import { areaAlong } from './axes.ts';
+import type { AxisPoint } from './axes.ts';
 import { table } from './markdown-table.ts';
+import { estimateOverSeeds, estimateText, valueText } from './seed-estimates.ts';
 
 /** What the runs of an arm have used. */
 export interface ArmUsage {
@@ -10,6 +14,8 @@ export interface ArmUsage {
   runs: number;
   /** Of all its runs, epoch by epoch; null if the settings of one of them cannot be read. */
   epochs: readonly Usage[] | null;
+  /** Held-out success of each run by the milliseconds that its epochs took; empty where no time is recorded. */
+  curves: readonly (readonly AxisPoint[])[];
 }
 
 /**
@@ -33,6 +39,7 @@ export function armCostsMarkdown(name: string, arms: readonly ArmUsage[], prices
       ['arm', 'runs', ...costColumns(prices)],
       [...rows, ['all', String(runs), ...cellsOf(arms.some(isUnreadable) ? null : readable, prices)]],
     ),
+    ...timeParts(arms),
     '',
   ]
     .join('\n\n')
@@ -43,3 +50,25 @@ const isUnreadable = ({ epochs }: ArmUsage): boolean => epochs === null;
 
 const cellsOf = (epochs: readonly Usage[] | null, prices: Prices | undefined): string[] =>
   epochs === null ? costColumns(prices).map(() => '–') : costCells(sumUsage(epochs), prices);
+
+/** Held-out success if all arms got the same time: the mean over the run, up to the least that any run took. */
+function timeParts(arms: readonly ArmUsage[]): string[] {
+  const ends = arms.flatMap(({ curves }) => curves.flatMap((curve) => curve.at(-1)?.used ?? []));
+  if (ends.length === 0) return [];
+  const upTo = Math.min(...ends);
+  return [
+    `Held-out success, mean over the run, in the first ${(upTo / 3.6e6).toFixed(2)} hours of phases, which every run ` +
+      'took, with Student’s 95 % interval over seeds. Runs that went at the same time share the machine.',
+    table(
+      ['arm', 'area by hours', 'hours of a run'],
+      arms.map(({ arm, curves }) => [
+        arm,
+        estimateText(estimateOverSeeds(curves.map((curve) => areaAlong(curve, upTo)))),
+        valueText(
+          mean(curves.flatMap((curve) => curve.at(-1)?.used ?? []).map((used) => used / 3.6e6)),
+          'number',
+        ),
+      ]),
+    ),
+  ];
+}

@@ -14,6 +14,7 @@ import {
 import type { Chart, Values } from '../report/charts/options.ts';
 import { trailingMean } from '../report/findings.ts';
 import type { EpochSeries } from './arm-summary.ts';
+import { seedCharts } from './axes-charts.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
 import type { ProbeSummary } from './probes.ts';
 import type { Summary } from './summary.ts';
@@ -28,7 +29,7 @@ export function comparisonCharts(summary: Summary): {
   probes: Chart[];
 } {
   return {
-    learning: [learningChart(summary)].flatMap(unlessEmpty),
+    learning: [learningChart(summary), ...seedCharts(summary)].flatMap(unlessEmpty),
     curriculum: curriculumCharts(summary).flatMap(unlessEmpty),
     crossPlay: summary.crossPlay.map(crossPlayChart),
     probes: summary.probes.flatMap(probeCharts),

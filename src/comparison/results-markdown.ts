@@ -1,12 +1,15 @@
 import { comparedMeasures } from '../config/primary-comparisons.ts';
 import type { ArmSummary } from './arm-summary.ts';
+import { axesParts } from './axes-markdown.ts';
+import { conditionParts } from './conditions-markdown.ts';
+import { curriculumParts, thinToNine } from './curriculum-markdown.ts';
 import { table } from './markdown-table.ts';
 import { measuresParts } from './measures-markdown.ts';
 import { paperRows } from './paper-figures.ts';
 import { primaryParts } from './primary-markdown.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { differenceText, estimateText, rangeText, valueText } from './seed-estimates.ts';
+import { differenceText, estimateText, rangeText } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 import { isPrimary } from './secondary-tests.ts';
 import type { ComparedArms } from './secondary-tests.ts';
@@ -60,24 +63,12 @@ export function resultsMarkdown(summary: Summary): string {
     ),
     ...against.flatMap((comparison) => againstParts(comparison, summary)),
     ...controlParts(summary),
+    ...axesParts(summary),
     '## Learning curves',
     'Held-out success after so many rollouts, linear between evaluations.',
     curveTable(arms),
-    '## Curriculum',
-    'Of the tasks as the simulator wrote them: first to last five epochs, and first to last third of the run.',
-    table(
-      ['arm', 'difficulty', 'tokens of correct answers', 'never solved (k = 0)', 'always solved (k = n)'],
-      arms.map((arm) => [
-        arm.arm,
-        changeCell(arm, 'difficultyStart', 'difficultyEnd'),
-        changeCell(arm, 'lengthStart', 'lengthEnd'),
-        changeCell(arm, 'unsolvedStart', 'unsolvedEnd'),
-        changeCell(arm, 'solvedStart', 'solvedEnd'),
-      ]),
-    ),
-    'Shares of never and of always solved tasks by epoch, mean over the seeds:',
-    shareTable(arms),
-    ...kindParts(arms),
+    ...curriculumParts(arms),
+    ...conditionParts(arms),
     '## Guards',
     'What a band of success can hide: guards that warn at the end of a run, and under how many seeds.',
     ...arms.map((arm) => `- **${arm.arm}**: ${warningsText(arm)}`),
@@ -163,11 +154,6 @@ const differenceCells = (row: ComparedArms, { seeds, primary }: Summary): string
 const seedCountText = (estimate: SeedEstimate | null, seeds: number): string =>
   estimate === null || estimate.seeds === seeds ? '' : ` (${estimate.seeds} of ${seeds} seeds)`;
 
-function changeCell({ figures }: ArmSummary, from: RunMetricName, to: RunMetricName): string {
-  const start = valueText(figures[from]?.mean, runMetrics[from].unit);
-  return `${start} to ${valueText(figures[to]?.mean, runMetrics[to].unit)}`;
-}
-
 function controlParts(summary: Summary): string[] {
   const { rows, tests } = summary.againstControls;
   if (rows.length === 0) return [];
@@ -191,42 +177,6 @@ function curveTable(arms: readonly ArmSummary[]): string {
       ...arms.map(({ curve }) => estimateText(curve.find((point) => point.rollouts === rollouts) ?? null)),
     ]),
   );
-}
-
-function shareTable(arms: readonly ArmSummary[]): string {
-  const shown = thinToNine([...(arms[0]?.courses.unsolved ?? []).keys()]);
-  return table(
-    ['epoch', ...arms.map(({ arm }) => arm)],
-    shown.map((row) => [
-      String(row + 1),
-      ...arms.map(
-        ({ courses: { unsolved, solved } }) => `${valueText(unsolved[row])}, ${valueText(solved[row])}`,
-      ),
-    ]),
-  );
-}
-
-function kindParts(arms: readonly ArmSummary[]): string[] {
-  const kinds = [...new Set(arms.flatMap((arm) => arm.kinds.map(({ kind }) => kind)))].sort();
-  if (kinds.length === 0) return [];
-  const shareCell = (arm: ArmSummary, kind: string): string => {
-    const share = arm.kinds.find((candidate) => candidate.kind === kind);
-    return share === undefined ? '–' : `${valueText(share.end)} (${valueText(share.most)})`;
-  };
-  return [
-    'Kinds of tasks: their shares in the last five epochs, mean over the seeds, and the most of five ' +
-      'epochs on end under any seed:',
-    table(
-      ['arm', ...kinds],
-      arms.map((arm) => [arm.arm, ...kinds.map((kind) => shareCell(arm, kind))]),
-    ),
-  ];
-}
-
-/** At most nine of the items, evenly spaced, the first and the last included. */
-function thinToNine<T>(items: readonly T[]): T[] {
-  const step = Math.max(1, Math.ceil((items.length - 1) / 8));
-  return items.filter((_, index) => index % step === 0 || index === items.length - 1);
 }
 
 function runsTable({ arms, homes }: Summary): string {

@@ -5,6 +5,8 @@ import { LEAST_PAIRS } from '../numerics/sign-flip.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { CrossPlayRecord } from '../types/comparison-inputs.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
+import { summarizeAxes } from './axes.ts';
+import type { Axis } from './axes.ts';
 import { estimateDifference, mapMetrics, summarizeArm } from './arm-summary.ts';
 import type { ArmSummary, Differences } from './arm-summary.ts';
 import {
@@ -56,6 +58,8 @@ export interface Summary {
   /** The comparisons that the file named beforehand. */
   primary: PrimaryResult[];
   arms: ArmSummary[];
+  /** Learning curves along what else a run uses, as far as it was counted. */
+  axes: Axis[];
   /**
    * Every other arm against the baseline, then against the first arm of each preset in which both policies
    * learn.
@@ -142,6 +146,7 @@ export function summarize(
     rollouts,
     primary: primary.map((settings) => judgePrimary(settings, arms)),
     arms,
+    axes: summarizeAxes(Object.keys(experiments), runs),
     against: [...new Set([baseline, ...firstArmOfEachPreset(experiments)])].map((reference) => ({
       reference,
       ...correctTable(compareWith(arms, reference), primary),

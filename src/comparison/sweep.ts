@@ -10,19 +10,17 @@ import { differencesBySeed, differenceText, estimateOverSeeds, pText, valueText 
 import type { SeedEstimate } from './seed-estimates.ts';
 
 /** What a sweep reads of a comparison's summary. */
-export const sweptSummarySchema = z.looseObject({
+export const sweptSummarySchema = z.object({
   name: z.string().max(1_000),
   baseline: z.string().max(1_000),
   arms: z
     .array(
-      z.looseObject({
+      z.object({
         arm: z.string().max(1_000),
         runs: z
-          .array(
-            z.looseObject({ seed: z.int(), figures: z.record(z.string().max(1_000), z.number().nullable()) }),
-          )
+          .array(z.object({ seed: z.int(), figures: z.record(z.string().max(1_000), z.number().nullable()) }))
           .max(100),
-        courses: z.looseObject({ success: z.array(z.number().nullable()).max(100_000) }),
+        courses: z.object({ success: z.array(z.number().nullable()).max(100_000) }),
       }),
     )
     .max(200),

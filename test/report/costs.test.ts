@@ -180,8 +180,8 @@ describe('the report', () => {
   it('of a comparison sums the runs of each arm, and says nothing of an arm that cannot be read', () => {
     const epochs = [usage, usage];
     const arms = [
-      { arm: 'a', runs: 2, epochs },
-      { arm: 'b', runs: 1, epochs: [{ ...usage, tokensRead: null }] },
+      { arm: 'a', runs: 2, epochs, curves: [] },
+      { arm: 'b', runs: 1, epochs: [{ ...usage, tokensRead: null }], curves: [] },
     ];
     const text = armCostsMarkdown('some', arms, prices).replaceAll('\u202f', ' ');
     expect(text.split('\n').filter((line) => line.startsWith('|'))).toEqual([
@@ -193,8 +193,8 @@ describe('the report', () => {
     ]);
     expect(text).toContain('1 of 3 epochs have no record');
     const missing = armCostsMarkdown('some', [
-      { arm: 'a', runs: 2, epochs },
-      { arm: 'c', runs: 1, epochs: null },
+      { arm: 'a', runs: 2, epochs, curves: [] },
+      { arm: 'c', runs: 1, epochs: null, curves: [] },
     ]);
     expect(missing).toContain('| c | 1 | – | – | – | – | – | – |\n| all | 3 | – | – | – | – | – | – |');
   });

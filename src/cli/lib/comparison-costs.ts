@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { curveOverTime } from '../../comparison/axes.ts';
+import type { AxisPoint } from '../../comparison/axes.ts';
 import { armCostsMarkdown } from '../../comparison/costs.ts';
 import type { ArmUsage } from '../../comparison/costs.ts';
 import { armRuns } from '../../comparison/plan.ts';
@@ -30,23 +32,31 @@ export async function writeArmCosts(
   const runs = armRuns(id, started.comparison);
   const usages: ArmUsage[] = [];
   for (const arm of Object.keys(arms)) {
-    const parts: (Usage[] | null)[] = [];
+    const parts: RunUsage[] = [];
     for (const run of runs) if (run.arm === arm) parts.push(await usageOf(home, run.id, context));
-    const readable = parts.filter((part) => part !== null);
+    const readable = parts.map(({ epochs }) => epochs).filter((epochs) => epochs !== null);
     usages.push({
       arm,
       runs: parts.length,
       epochs: readable.length === parts.length ? readable.flat() : null,
+      curves: parts.map(({ curve }) => curve).filter(({ length }) => length > 0),
     });
   }
   await folder.writeFile(folder.costsFile, armCostsMarkdown(name, usages, prices));
   return folder.costsFile;
 }
 
-/** What a run has used, epoch by epoch; null if it is not in this home folder, or its settings are unreadable. */
-async function usageOf(home: string, runId: string, context: CliContext): Promise<Usage[] | null> {
-  if ((await new RunFolder(join(home, 'runs'), runId).readExperiment()) === undefined) return null;
+interface RunUsage {
+  /** Epoch by epoch; null if the run is not in this home folder, or its settings are unreadable. */
+  epochs: Usage[] | null;
+  curve: AxisPoint[];
+}
+
+async function usageOf(home: string, runId: string, context: CliContext): Promise<RunUsage> {
+  if ((await new RunFolder(join(home, 'runs'), runId).readExperiment()) === undefined)
+    return { epochs: null, curve: [] };
   const run = await loadRun({ home, runId });
-  if (run.experiment === null) return null;
-  return epochUsages(run, await loadWorldAsWorker(context)(run.experiment.world));
+  const curve = curveOverTime(run.rows);
+  if (run.experiment === null) return { epochs: null, curve };
+  return { epochs: epochUsages(run, await loadWorldAsWorker(context)(run.experiment.world)), curve };
 }

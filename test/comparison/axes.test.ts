@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { seedCharts } from '../../src/comparison/axes-charts.ts';
+import { curveOverTime, summarizeAxes } from '../../src/comparison/axes.ts';
+import { armCostsMarkdown } from '../../src/comparison/costs.ts';
+import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
+import { summarize } from '../../src/comparison/summary.ts';
+import { comparison, runs } from './some-runs.ts';
+import type { Course } from './some-runs.ts';
+
+const plan = comparison();
+/** Writes 100 texts an epoch and updates its simulator twice. */
+const trains: Course = {
+  heldOut: (seed) => [0.1, 0.4 + seed / 100, 0.6, 0.8],
+  success: () => 0.5,
+  metrics: (epoch) => ({
+    'env/generated': 100,
+    num_tokens: 1_000 * epoch,
+    'env/steps': 2,
+    'env/calibration_error': 0.4 - epoch / 40,
+    'env/kl_capped': epoch > 9 ? 1 : 0,
+    'env/rate_tenths/4': 5,
+    'env/rate_tenths_kept/4': 4,
+    'env/rate_tenths/9': 2,
+  }),
+};
+/** Writes half as many, and never updates it. */
+const frozen: Course = {
+  ...trains,
+  metrics: (epoch) => ({ 'env/generated': 50, num_tokens: 800 * epoch, 'env/steps': 0 }),
+};
+const records = runs(plan, { tuned: trains, random: frozen });
+const summed = summarize(plan, records, []);
+
+describe('axes other than rollouts', () => {
+  test('have curves and areas, up to the least that any run used', () => {
+    const axes = summarizeAxes(['tuned', 'random'], records);
+    expect(axes.map(({ name, upTo }) => [name, upTo])).toEqual([
+      ['generated', 600],
+      ['tokens', 9_600],
+      ['environmentSteps', 24],
+    ]);
+    const [generated, tokens, steps] = axes;
+    expect(generated!.arms[0]!.runs[0]!.curve.map(({ used }) => used)).toEqual([0, 400, 800, 1200]);
+    // Of 0.1, 0.42 at 400 and 0.6 at 800: trapezoids to 600, where it has 0.51.
+    expect(generated!.arms[0]!.area?.mean).toBeCloseTo((400 * 0.26 + 200 * 0.465) / 600, 9);
+    expect(generated!.arms[1]!.area?.mean).toBeCloseTo((0.5 * 0.1 + 0.42 + 0.6 + 0.5 * 0.8) / 3, 9);
+    expect(tokens!.arms[1]!.area?.mean).toBeCloseTo(generated!.arms[1]!.area!.mean, 9);
+    // The one that never updates its simulator has a single point, and no area.
+    expect(steps!.arms[1]).toMatchObject({
+      area: null,
+      runs: [{ curve: [{ used: 0, score: 0.8 }] }, {}, {}],
+    });
+  });
+
+  test('are not there for runs that have not counted them', () => {
+    const uncounted = { ...trains, metrics: () => ({}) };
+    const plain = summarize(plan, runs(plan, { tuned: uncounted, random: uncounted }), []);
+    expect(plain.axes).toEqual([]);
+    expect(resultsMarkdown(plain)).not.toContain('other axes');
+    expect(resultsMarkdown(summed)).toContain(
+      '| arm | rollouts, up to 768 | texts that the simulator wrote, up to 600 | tokens sampled, up to 9600 |',
+    );
+  });
+
+  test('are drawn with a line for each seed', () => {
+    const charts = seedCharts(summed);
+    expect(charts.map(({ id }) => id)).toEqual([
+      'seeds-rollouts',
+      'seeds-generated',
+      'seeds-tokens',
+      'seeds-environmentSteps',
+    ]);
+    expect(charts[1]!.option.series).toHaveLength(6);
+    expect(charts[1]!.option.series).toMatchObject([
+      {
+        name: 'tuned',
+        data: [
+          [0, 0.1],
+          [400, 0.41],
+          [800, 0.6],
+          [1200, 0.8],
+        ],
+      },
+      {},
+      {},
+      {},
+      {},
+      {},
+    ]);
+  });
+
+  test('hours stand among the costs, where they differ from machine to machine', () => {
+    const timed = records.map(({ rows, arm }) =>
+      curveOverTime(rows.map((row) => ({ ...row, time: { all: arm === 'tuned' ? 7_200 : 3_600 } }))),
+    );
+    const text = armCostsMarkdown('some', [
+      { arm: 'tuned', runs: 3, epochs: [], curves: timed.filter((_, index) => index % 2 === 0) },
+      { arm: 'random', runs: 3, epochs: [], curves: timed.filter((_, index) => index % 2 === 1) },
+    ]);
+    expect(text).toContain('in the first 13.00 hours of phases');
+    expect(text).toMatch(/^\| tuned \| 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] \| 26 \|$/m);
+    expect(curveOverTime(records[0]!.rows)).toEqual([]);
+    expect(resultsMarkdown(summed)).not.toContain('hours of phases');
+  });
+});
+
+describe('what kept simulators from α', () => {
+  const text = resultsMarkdown(summed);
+
+  test('is said by arm: distance from α, caps, and held-out tasks among the written', () => {
+    expect(text).toContain(
+      '| arm | \\|p̂ − α\\| of new tasks, first 5 epochs | \\|p̂ − α\\| of new tasks, last 5 epochs | updates of the ' +
+        'simulator that the cap of its KL acted on |',
+    );
+    expect(text).toContain(
+      '| tuned | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.250 (all seeds alike) |',
+    );
+    expect(text).toContain('| random | – | – | – |');
+  });
+
+  test('and what the filter keeps, by tenth of p̂', () => {
+    expect(text).toMatch(
+      /^\| tuned \| – \| – \| – \| – \| 0\.800 of 180 \| – \| – \| – \| – \| 0\.000 of 72 \|$/m,
+    );
+  });
+});
