@@ -8,6 +8,7 @@ import { readJsonTasks } from './json-tasks/json-task-world.ts';
 import { createLanguage, readLanguageTasks } from './language/language.ts';
 import { createMiniDesk } from './minidesk/minidesk.ts';
 import { createPrograms } from './programs/programs.ts';
+import { createSearch } from './search/search.ts';
 import type { WorldSettings } from './settings.ts';
 import { createToolbox } from './toolbox/toolbox.ts';
 import { createTravel, travelDefinition } from './travel/travel.ts';
@@ -35,6 +36,8 @@ export function createWorld(settings: WorldSettings): World {
       return createPrograms(settings);
     case 'alfworld':
       return createAlfworld(settings);
+    case 'search':
+      return createSearch(settings);
     case 'external':
       throw new InvalidConfig(
         `experiment: world.type: got "external"; the world ${settings.name} is loaded by a worker that allows it, not here`,

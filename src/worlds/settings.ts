@@ -6,6 +6,7 @@ import { externalSettings } from './external/settings.ts';
 import { languageProblems, languageSettings } from './language/settings.ts';
 import { miniDeskProblems, miniDeskSettings, miniDeskTexts } from './minidesk/settings.ts';
 import { programsProblems, programsSettings } from './programs/settings.ts';
+import { searchProblems, searchSettings, searchTexts } from './search/settings.ts';
 import type { TextLimits } from './setting-fields.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
 import { travelProblems, travelSettings } from './travel/settings.ts';
@@ -21,6 +22,7 @@ export const worldSettings = z
     travelSettings,
     programsSettings,
     alfworldSettings,
+    searchSettings,
     externalSettings,
   ])
   .describe('The family of tasks.');
@@ -46,6 +48,8 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
       return programsProblems(settings);
     case 'alfworld':
       return alfworldProblems(settings);
+    case 'search':
+      return searchProblems(settings);
     default:
       return [];
   }
@@ -62,6 +66,8 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
       return miniDeskTexts(settings);
     case 'alfworld':
       return alfworldTexts(settings);
+    case 'search':
+      return searchTexts(settings);
     default:
       return undefined;
   }
@@ -72,13 +78,14 @@ export const hasWarmUpCorpus = ({ type }: WorldSettings): boolean =>
   !['language', 'calls', 'travel'].includes(type);
 
 /** Whether a rollout takes several turns, whose tokens the server must give. */
-export const hasSeveralTurns = ({ type }: WorldSettings): boolean => ['minidesk', 'alfworld'].includes(type);
+export const hasSeveralTurns = ({ type }: WorldSettings): boolean =>
+  ['minidesk', 'alfworld', 'search'].includes(type);
 
 /**
  * Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that
  * knows it.
  */
 export const fitsModelsFromScratch = (settings: WorldSettings): boolean =>
-  settings.type === 'alfworld'
+  settings.type === 'alfworld' || settings.type === 'search'
     ? settings.form === 'codes'
     : !['language', 'calls', 'travel', 'programs'].includes(settings.type);

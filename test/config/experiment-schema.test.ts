@@ -42,6 +42,7 @@ describe('the schema for editors', () => {
     'chainops-nightly',
     'minidesk',
     'alfworld',
+    'search',
     'qwen2.5-7b',
     'best-of-n-api',
     'api-simulator',

@@ -274,6 +274,21 @@ describe('what the agent reads', () => {
     ]);
   });
 
+  it('is nothing of what is closed, and no treatment where there is no tool', () => {
+    const closed = ['go to cabinet 1', 'take mug 1 from cabinet 1', 'open cabinet 1', 'close cabinet 1'];
+    const after = heard(words, 'hm>K|Cm,K,S,M', [...closed, 'take mug 1 from cabinet 1']);
+    expect(after[1]).toBe('\nNothing happens.\n');
+    expect(after[4]).toBe('\nNothing happens.\n');
+    const held = ['go to cabinet 1', 'open cabinet 1', 'take mug 1 from cabinet 1', 'go to sinkbasin 1'];
+    const atSink = heard(words, 'hm>K|Cm,K,S,M', [...held, 'heat mug 1 with sinkbasin 1']);
+    expect(atSink[4]).toBe('\nNothing happens.\n');
+    const atMicrowave = ['go to microwave 1', 'move mug 1 to microwave 1', 'heat mug 1 with microwave 1'];
+    expect(heard(words, 'hm>K|Cm,K,S,M', [...held, ...atMicrowave]).slice(5)).toEqual([
+      '\nNothing happens.\n',
+      '\nYou heat the mug 1 using the microwave 1.\n',
+    ]);
+  });
+
   it('is the same in codes', () => {
     expect(codes.agentPrompt(spec)).toBe('cm>F|C1T1S1F1K1__=');
     expect(

@@ -31,6 +31,9 @@ const worlds = [
   ['alfworld', {}],
   ['alfworld', { form: 'codes' }],
   ['alfworld', { format: 'chatml', receptacles: 8, objects: 8, turns: 20, heldOutPerCell: 1 }],
+  ['search', {}],
+  ['search', { form: 'codes' }],
+  ['search', { format: 'chatml', seed: 7, entities: 20, maxHops: 4, results: 5, heldOutPerCell: 2 }],
   ['chainops', { operations: 4, symbols: 9, maxDepth: 5, maxLength: 12 }],
 ].map(([type, changes]) => worldSettings.parse({ type, ...(changes as object) }));
 
