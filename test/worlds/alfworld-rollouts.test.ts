@@ -45,6 +45,7 @@ it('plays in the world’s own words: the simulator is simulatorRequests for tas
   const { metrics } = await plainEpoch(activities, run, prepared);
 
   const simulatorRequests = server.requests.filter(({ model }) => model.startsWith('environment'));
+  expect(simulatorRequests.every(({ prompt }) => prompt.length > 0)).toBe(true);
   for (const { prompt } of simulatorRequests) for (const text of prompt) expect(text).toMatch(/^H/);
   expect(Object.keys(metrics)).not.toContain('env/inconsistent');
 
