@@ -60,6 +60,15 @@ export type HistorySettings = {
   band?: Band;
 };
 
+/**
+ * What the simulator is told of an agent: its history, or nothing but that it has not been seen yet. GenEnv
+ * conditions on "recent success statistics"; without them the reward alone can move the simulator.
+ */
+export const shownHistory = (
+  history: AgentHistory,
+  { shown = true }: { shown?: boolean | undefined },
+): AgentHistory => (shown ? history : emptyHistory());
+
 /** The history of an agent that has not been seen yet. */
 export function emptyHistory(): AgentHistory {
   return {

@@ -19,6 +19,7 @@ export function impossibleCombinations(experiment: Experiment): string[] {
   return [
     ...budgetProblems(experiment),
     ...methodProblems(experiment),
+    ...scheduleProblems(experiment),
     ...successBinProblems(experiment),
     ...servingProblems(experiment),
     ...serversApartProblems(experiment),
@@ -86,6 +87,14 @@ function* successBinProblems({ arm }: Experiment): Generator<string> {
       `arm.attempts: got ${attempts}; with ${candidates} candidates (arm.candidates) expected at most ` +
       `${Math.floor(maxRollouts / 2 / candidates)}`
     );
+}
+
+function* scheduleProblems({ difficulty: { alphaSchedule = [] } }: Experiment): Generator<string> {
+  for (const [index, { fromEpoch }] of alphaSchedule.entries()) {
+    const earlier = alphaSchedule[index - 1]?.fromEpoch ?? 0;
+    if (fromEpoch <= earlier)
+      yield `difficulty.alphaSchedule[${index}].fromEpoch: got ${fromEpoch}; expected more than ${earlier}, of the step before`;
+  }
 }
 
 function* servingProblems(experiment: Experiment): Generator<string> {

@@ -97,6 +97,20 @@ export const difficultySchema = z
       'Target success rate α of the simulator: its reward is highest if the agent solves this share ' +
         'of its attempts. Paper: 0.5.',
     ),
+    alphaSchedule: z
+      .array(
+        z.strictObject({
+          fromEpoch: positiveCount.describe('First epoch of the step.'),
+          alpha: unit.describe('Target success rate from that epoch on.'),
+        }),
+      )
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe(
+        'Steps of α by epoch, in their order; `alpha` holds before the first. A retune of `alpha` ends the schedule. ' +
+          'Left out = α stays (paper).',
+      ),
     beta: positiveNumber.describe('Sharpness β of R_env = exp(-β (p̂ - α)²). Reference release: 2; tuned: 8.'),
     per: z
       .enum(['task', 'batch'])
@@ -271,6 +285,13 @@ export const historySchema = z
     window: positiveCount
       .default(2)
       .describe('Epochs that the agent history given to the simulator looks back on.'),
+    shown: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether the simulator’s prompts have that history; false = they are those of a run’s first epoch, which ' +
+          'knows nothing of the agent. Left out = true.',
+      ),
   })
   .describe('What the simulator’s prompt says about the agent.');
 

@@ -96,8 +96,12 @@ export const presets = {
 
 export type PresetName = keyof typeof presets;
 
-/** What `paper` says of worlds whose tasks and labels the simulator writes: its labels are believed. */
+/**
+ * What `paper` says of worlds whose tasks a simulator writes as JSON: its labels are believed, and its prompt names
+ * no target.
+ */
 export const paperWorlds: Readonly<Record<string, object>> = {
-  language: { vote: null },
-  calls: { vote: null },
+  language: { vote: null, band: null },
+  calls: { vote: null, band: null },
+  travel: { band: null },
 };

@@ -56,6 +56,9 @@ export function setFields(settings: object, values: FieldValues): Record<string,
     requireField(node, last, path);
     node[last] = value;
   }
+  // What is set by hand holds from then on.
+  if (Object.hasOwn(values, 'difficulty.alpha') && isObject(copy.difficulty))
+    delete copy.difficulty.alphaSchedule;
   return copy;
 }
 

@@ -1,5 +1,5 @@
 /** How long the prompts of an experiment are: those that its world makes of its own tasks. */
-import { emptyHistory, updateHistory } from '../coevolution/agent-history.ts';
+import { emptyHistory, shownHistory, updateHistory } from '../coevolution/agent-history.ts';
 import type { AgentHistory } from '../coevolution/agent-history.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { mean } from '../numerics/arithmetic.ts';
@@ -43,7 +43,8 @@ export function promptTexts(experiment: Experiment, world: World): PromptTexts {
   const base = world.baseTasks(randomStream(0)).slice(0, MAX_TASKS);
   const tasks = [...base, ...world.heldOutTasks(randomStream(0)).slice(0, MAX_TASKS)];
   const { arm, environment } = experiment;
-  const histories = [emptyHistory(), fullHistory(experiment, world, base)];
+  const full = shownHistory(fullHistory(experiment, world, base), experiment.history);
+  const histories = [emptyHistory(), full];
   const exemplars = arm.type === 'best-of-n' ? base.slice(0, arm.exemplars) : [];
   const simulator = base.flatMap((task) =>
     histories.map((history) =>

@@ -1,3 +1,4 @@
+import { alphaAt } from '../coevolution/target-schedule.ts';
 import { armName, drawsFromPool } from '../config/arms.ts';
 import type { Arm } from '../config/arms.ts';
 import type { Experiment } from '../config/experiment.ts';
@@ -10,15 +11,25 @@ import type { World } from '../worlds/world.ts';
 import { evaluationRequests, generationCounts, rolloutRequests } from './request-plan.ts';
 import type { RunFolder } from './run-folder.ts';
 
-/** The settings in effect in an epoch of a run: those of its file, with the retunes up to then. */
+/**
+ * The settings in effect in an epoch of a run: those of its file, α as its schedule has it, with the retunes up
+ * to then.
+ */
 export async function experimentInEffect(
   folder: RunFolder,
   experiment: Experiment,
   epoch: number,
 ): Promise<Experiment> {
   const retunes = (await folder.readRetunes()).filter(({ fromEpoch }) => fromEpoch <= epoch);
-  if (retunes.length === 0) return experiment;
-  return parseExperiment(retunes.reduce<object>((settings, { set }) => setFields(settings, set), experiment));
+  const scheduled = withScheduledTarget(experiment, epoch);
+  if (retunes.length === 0) return scheduled;
+  return parseExperiment(retunes.reduce<object>((settings, { set }) => setFields(settings, set), scheduled));
+}
+
+function withScheduledTarget(experiment: Experiment, epoch: number): Experiment {
+  const { difficulty } = experiment;
+  if (difficulty.alphaSchedule === undefined) return experiment;
+  return { ...experiment, difficulty: { ...difficulty, alpha: alphaAt(difficulty, epoch) } };
 }
 
 /** The settings that limit a phase's activities. */

@@ -55,9 +55,12 @@ describe('labels that the simulator writes', () => {
   const calls = { world: experimentFile('calls').world };
 
   it('are believed by `paper`, as the paper does, and put to the vote by `tuned`', () => {
-    expect([withPreset('paper'), withPreset('paper', calls)]).toMatchObject([{ vote: null }, { vote: null }]);
+    const believed = { vote: null, band: null };
+    expect([withPreset('paper'), withPreset('paper', calls)]).toMatchObject([believed, believed]);
+    expect(withPreset('paper', { world: experimentFile('travel').world })).toMatchObject({ band: null });
     const vote = { votes: 5, agreement: 0.8 };
-    expect([withPreset('tuned'), withPreset('tuned', calls)]).toMatchObject([{ vote }, { vote }]);
+    const checked = { vote, band: [0.4, 0.6] };
+    expect([withPreset('tuned'), withPreset('tuned', calls)]).toMatchObject([checked, checked]);
   });
 
   it('are put to the vote by `paper` too if the file says so', () => {

@@ -597,6 +597,13 @@ describe('the simulator’s prompt', () => {
     expect(text).not.toContain('exact: which (');
   });
 
+  it('names no target if the file has none, and asks for a variation alone', () => {
+    const text = createLanguage({ ...settings, band: null }).environmentPrompt(history, seedTask);
+    expect(text).not.toMatch(/the target|Aim at/);
+    expect(text).toContain('- success: 42 %');
+    expect(text.trimEnd()).toMatch(/Write one new task as a variation of it\. JSON alone\.$/);
+  });
+
   it('is in the frame of the model, which nothing written ends early', () => {
     const framed = chat.environmentPrompt(history, seedTask);
     expect(framed).toMatch(

@@ -1,4 +1,5 @@
 import { collect } from '../../async/streams.ts';
+import { shownHistory } from '../../coevolution/agent-history.ts';
 import { successRate } from '../../coevolution/success-rate.ts';
 import { parseCandidate, structuredOutput } from '../../curriculum/generate-candidates.ts';
 import { isCutShort } from '../../inference/policy-client.ts';
@@ -24,7 +25,8 @@ export function createCrossTasks(dependencies: Dependencies) {
       const { experiment, world } = context;
       const { state, tasks } = input;
       const { seed, environment, durability } = experiment;
-      const { agent: history } = await dependencies.store.json<HistoryRecord>(state.history);
+      const { agent } = await dependencies.store.json<HistoryRecord>(state.history);
+      const history = shownHistory(agent, experiment.history);
       const base = await collect(dependencies.store.records<SeedTaskRecord>(state.base_tasks));
       const random = randomStream(deriveSeed(seed, 'cross-tasks', 'contexts'));
       const prompts = Array.from({ length: tasks }, () =>

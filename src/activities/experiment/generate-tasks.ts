@@ -1,4 +1,5 @@
 import { collect } from '../../async/streams.ts';
+import { shownHistory } from '../../coevolution/agent-history.ts';
 import type { AgentHistory } from '../../coevolution/agent-history.ts';
 import { poolDraw } from '../../coevolution/training-pool.ts';
 import { variationsWritten } from '../../config/arms.ts';
@@ -47,7 +48,8 @@ export function createGenerateTasks(dependencies: Dependencies) {
   return (input: ShardInput): Promise<Sampling> =>
     runPhaseOnce(dependencies, 'generate', input, async (context) => {
       const { epoch, state, shard, shards } = input;
-      const { agent: history } = await dependencies.store.json<HistoryRecord>(state.history);
+      const { agent } = await dependencies.store.json<HistoryRecord>(state.history);
+      const history = shownHistory(agent, context.experiment.history);
       const planned = selectShard(
         planRequests(context, epoch, state, await seedPrompts(dependencies, context, input, history)),
         shard,

@@ -36,14 +36,10 @@ export function framePrompt(format: Format, system: string, user: string): strin
 const percent = (share: number | null): string =>
   share === null ? 'not measured' : `${Math.round(100 * share)} %`;
 
-function historyText({
-  success,
-  byKind,
-  inBandShare,
-  difficulty,
-  trend,
-  recentFailures,
-}: AgentHistory): string {
+function historyText(
+  { success, byKind, inBandShare, difficulty, trend, recentFailures }: AgentHistory,
+  hasTarget: boolean,
+): string {
   const kinds = Object.entries(byKind).map(
     ([kind, { successes, attempts }]) => `${kind} ${percent(attempts === 0 ? null : successes / attempts)}`,
   );
@@ -53,7 +49,7 @@ function historyText({
     'The agent so far:',
     `- success: ${percent(success)}${difficulty === null ? '' : ` at difficulty ${difficulty.toFixed(1)}`}`,
     `- success by family: ${kinds.length === 0 ? 'not measured' : kinds.join(', ')}`,
-    `- tasks within the target: ${percent(inBandShare)}`,
+    ...(hasTarget ? [`- tasks within the target: ${percent(inBandShare)}`] : []),
     `- change of success an epoch: ${change}`,
     `- never solved: ${recentFailures.length === 0 ? 'none' : recentFailures.map(failureText).join(', ')}`,
   ].join('\n');
@@ -85,14 +81,14 @@ export function variationPrompt(
   history: AgentHistory,
   { seedTask, exemplars = [] }: { seedTask: TaskSpec; exemplars?: readonly Exemplar[] },
 ): string {
-  const [low, high] = settings.band;
+  const { band } = settings;
   const user = [
-    historyText(history),
-    `Aim at ${percent(low)} to ${percent(high)} success.`,
+    historyText(history, band !== null),
+    band === null ? '' : `Aim at ${percent(band[0])} to ${percent(band[1])} success.`,
     `Task to vary: ${seedTask}`,
     repeatedText(history),
     exemplarText(exemplars),
-    'Write one new task as a variation of it, harder or easier as the target asks. JSON alone.',
+    `Write one new task as a variation of it${band === null ? '' : ', harder or easier as the target asks'}. JSON alone.`,
   ];
   const text = user.filter((part) => part !== '').join('\n\n');
   return framePrompt(simulatorFormat(settings), system, text);

@@ -20,8 +20,12 @@ export const simulatorFormatField = z
 
 export const bandField = z
   .tuple([z.number().min(0).max(1), z.number().min(0).max(1)])
+  .nullable()
   .default([0.4, 0.6])
-  .describe('Success rate that the prompt asks the simulator to aim at.');
+  .describe(
+    'Success rate that the prompt asks the simulator to aim at; null = the prompt names no target, and R_env alone ' +
+      'tells (preset `paper`).',
+  );
 
 export const repairsField = z
   .int()
@@ -91,6 +95,7 @@ export interface JsonTaskSettings {
   repairs: number;
 }
 
-export function* bandProblems({ band: [low, high] }: Pick<JsonTaskSettings, 'band'>): Generator<string> {
+export function* bandProblems({ band }: Pick<JsonTaskSettings, 'band'>): Generator<string> {
+  const [low, high] = band ?? [0, 1];
   if (low > high) yield `world.band: got [${low}, ${high}]; expected the lower end first`;
 }
