@@ -266,6 +266,40 @@ describe('the files of the repository', () => {
     expect(crossPlay!.arms).toEqual(expect.arrayContaining(['tuned', 'replay']));
   });
 
+  test('the sweep is one comparison at five difficulties of the seeds: nothing else differs', () => {
+    const files = ['02', '05', '14', '33', '45'].map((p0) => experimentFile(`sweep-${p0}`));
+    const lengths = files.map(
+      (file) => (file.experiment as { world: { baseLengths: number[] } }).world.baseLengths,
+    );
+    expect(lengths).toEqual([
+      [13, 16],
+      [8, 11],
+      [4, 7],
+      [2, 4],
+      [1, 3],
+    ]);
+    const [first, ...more] = files.map((file, index) => {
+      const comparison = parseComparison(
+        withFields(file, { name: 'sweep', 'experiment.world.baseLengths': [1, 3] }),
+      );
+      expect(file.name).toBe(`sweep-${['02', '05', '14', '33', '45'][index]}`);
+      return comparison;
+    });
+    for (const comparison of more) expect(comparison).toEqual(first);
+    const { arms, seeds, worlds, primary } = first!;
+    expect({ seeds: seeds.length, worlds }).toEqual({ seeds: 6, worlds: 'by-seed' });
+    for (const std of ['', '-std']) {
+      const trained = ['tuned', 'random', 'oracle'].map((arm) => arms[`${arm}${std}`]!.agent.training);
+      for (const training of trained)
+        expect(training).toEqual({ ...trained[0], scaleByStd: std !== '', dropZeroVariance: false });
+    }
+    expect(primary?.map(({ arm, against }) => [arm, against])).toEqual([
+      ['tuned', 'random'],
+      ['tuned-std', 'random-std'],
+    ]);
+    expect(arms.tuned!.evaluation.exact).toBe(true);
+  });
+
   test('compare-placed has both frozen controls, over as many seeds, and says what the memory of the simulator does', () => {
     const { arms, seeds } = parseComparison(experimentFile('compare-placed'));
     expect(Object.keys(arms)).toEqual(['tuned', 'random', 'static', 'no-memory', 'frozen-agent']);
