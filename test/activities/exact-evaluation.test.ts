@@ -68,7 +68,7 @@ test('without the setting nothing is received for it, and all else is as it was'
   expect(measured.server.logprobsRequests.length).toBeGreaterThan(0);
 });
 
-test('what was answered is not received for again, and the ledger has the same bytes', async () => {
+test('what was answered is not asked for again, and the ledger has the same bytes', async () => {
   const undisturbed = await someRun({ ...fields, 'evaluation.samples': 1 }, { success });
   const { state } = undisturbed.prepared;
   const { run } = undisturbed.plan;
