@@ -4,8 +4,10 @@ import { table } from './markdown-table.ts';
 import { NEAR_CAP, runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
 import { estimateText, valueText } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 
 const conditions = [
+  'bandEntry',
   'calibrationStart',
   'calibrationEnd',
   'simulatorKlAtCap',
@@ -25,17 +27,23 @@ function reachParts(arms: readonly ArmSummary[]): string[] {
   if (columns.length === 0) return [];
   return [
     '## Calibration and caps',
-    'How far from α the new tasks are (noise alone keeps it above 0), whether the cap of the KL to the initial policy ' +
+    'When success first came into the band, under how many of the seeds; how far from α the new tasks are (noise alone keeps it above 0), whether the cap of the KL to the initial policy ' +
       `binds (a KL of ${100 * NEAR_CAP} % of the cap or more; and where it acted on an update), and how many of the ` +
       'tasks that the simulator wrote were held-out ones.',
     table(
       ['arm', ...columns.map((metric) => runMetrics[metric].title)],
-      arms.map(({ arm, figures }) => [
+      arms.map(({ arm, figures, runs }) => [
         arm,
-        ...columns.map((metric) => estimateText(figures[metric], runMetrics[metric].unit)),
+        ...columns.map((metric) => figureText(figures[metric], metric, runs.length)),
       ]),
     ),
   ];
+}
+
+function figureText(estimate: SeedEstimate | null, metric: RunMetricName, runs: number): string {
+  if (metric === 'bandEntry' && estimate === null) return 'never';
+  const text = estimateText(estimate, runMetrics[metric].unit);
+  return estimate === null || estimate.seeds === runs ? text : `${text} (${estimate.seeds} of ${runs} seeds)`;
 }
 
 function filterParts(arms: readonly ArmSummary[]): string[] {

@@ -23,6 +23,11 @@ export const runMetrics = {
   },
   finalHeldOut: { title: 'held-out success at the end, at equal rollouts', better: 'higher', unit: 'share' },
   residence: { title: 'in the band, second half (5-epoch means)', better: 'higher', unit: 'share' },
+  bandEntry: {
+    title: 'epoch in which success entered the band (5-epoch mean)',
+    better: null,
+    unit: 'count',
+  },
   informative: { title: 'informative groups (0 < k < n)', better: 'higher', unit: 'share' },
   difficultyStart: { title: 'difficulty, first 5 epochs', better: null, unit: 'number' },
   difficultyEnd: { title: 'difficulty, last 5 epochs', better: null, unit: 'number' },
@@ -107,13 +112,15 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     rows.slice(-Math.ceil(rows.length / 3)),
   ] as const;
   const n = run.experiment.agent.rolloutsPerTask;
+  const { success } = findings(run.rows);
   const lengths = values('completions/correct_mean_length');
   const [lengthStart, lengthEnd] = [mean(lengths.slice(0, WINDOW)), mean(lengths.slice(-WINDOW))];
   return {
     area: areaUnderCurve(curve, rollouts),
     rolloutsToThreshold: censoredRolloutsToThreshold(curve, { threshold, rollouts }),
     finalHeldOut: scoreAt(curve, rollouts),
-    residence: findings(run.rows).success?.residence ?? null,
+    residence: success?.residence ?? null,
+    bandEntry: success?.entry ?? null,
     informative: mean(values('env/effective_group_ratio')),
     difficultyStart: mean(values('env/difficulty').slice(0, WINDOW)),
     difficultyEnd: mean(values('env/difficulty').slice(-WINDOW)),

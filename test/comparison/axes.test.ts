@@ -26,6 +26,7 @@ const trains: Course = {
 /** Writes half as many, and never updates it. */
 const frozen: Course = {
   ...trains,
+  success: () => 0.1,
   metrics: (epoch) => ({ 'env/generated': 50, num_tokens: 800 * epoch, 'env/steps': 0 }),
 };
 const records = runs(plan, { tuned: trains, random: frozen });
@@ -109,13 +110,13 @@ describe('what kept simulators from α', () => {
 
   test('is said by arm: distance from α, caps, and held-out tasks among the written', () => {
     expect(text).toContain(
-      '| arm | \\|p̂ − α\\| of new tasks, first 5 epochs | \\|p̂ − α\\| of new tasks, last 5 epochs | updates of the ' +
+      '| arm | epoch in which success entered the band (5-epoch mean) | \\|p̂ − α\\| of new tasks, first 5 epochs | \\|p̂ − α\\| of new tasks, last 5 epochs | updates of the ' +
         'simulator that the cap of its KL acted on |',
     );
     expect(text).toContain(
-      '| tuned | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.250 (all seeds alike) |',
+      '| tuned | 5 (all seeds alike) | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.250 (all seeds alike) |',
     );
-    expect(text).toContain('| random | – | – | – |');
+    expect(text).toContain('| random | never | – | – | – |');
   });
 
   test('and what the filter keeps, by tenth of p̂', () => {
