@@ -4,7 +4,8 @@ import type { ProbeRecord } from '../types/comparison-inputs.ts';
 import { inOwnUnits, signalFit } from './theory/gradient-signal.ts';
 import type { SignalFit, SignalTask } from './theory/gradient-signal.ts';
 import { misranking } from './theory/ranking.ts';
-import type { Attempts, Misranking } from './theory/ranking.ts';
+import type { Attempts } from './theory/attempt-counts.ts';
+import type { Misranking } from './theory/ranking.ts';
 import { stratifiedSignal } from './theory/stratified-signal.ts';
 import type { StratifiedSignal } from './theory/stratified-signal.ts';
 

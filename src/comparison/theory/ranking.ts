@@ -2,8 +2,8 @@ import { mean, range, sum } from '../../numerics/arithmetic.ts';
 import { binomialDistribution } from '../../numerics/intervals.ts';
 import { requireInRange, requireInteger, requirePositive, ROUNDING } from '../../numerics/preconditions.ts';
 import { randomStream } from '../../numerics/random.ts';
-import type { RandomStream } from '../../numerics/random.ts';
-import { inHalves } from '../../numerics/spacing.ts';
+import { distancesOfSamples, firstRate, inDrawnOrder, secondHalf, successesUpTo } from './attempt-counts.ts';
+import type { Attempts, Counts } from './attempt-counts.ts';
 
 /**
  * GenEnv, Theorem 1: an upper bound on the probability that n rollouts rank two tasks wrongly,
@@ -36,9 +36,6 @@ export function misrankProbability(p1: number, p2: number, n: number, alpha = 0.
   }
   return Math.min(1, wrong);
 }
-
-/** Attempts at one task, each solved or not, in their order. */
-export type Attempts = readonly boolean[];
 
 export interface MisrankSettings {
   alpha: number;
@@ -91,15 +88,17 @@ export function misranking(
 ): Misranking[] {
   requirePositive('minGap', minGap);
   for (const n of sizes) requireInteger('sizes', n, 1);
-  const judged = groups.filter((tasks) => pairsOf(tasks, alpha, minGap).length > 0);
-  const maxSize = Math.min(...judged.flat().map((attempts) => inHalves(attempts).second.length));
+  const judged = groups
+    .map((tasks) => tasks.map(successesUpTo))
+    .filter((tasks) => pairsOf(tasks, alpha, minGap).length > 0);
+  const maxSize = Math.min(...judged.flat().map(secondHalf));
   const usable = judged.length === 0 ? [] : sizes.filter((n) => n <= maxSize);
   const by = { alpha, minGap, sizes: usable };
   const random = randomStream(seed);
   const drawn = range(orders)
     .map(() =>
       wrongShares(
-        judged.map((tasks) => tasks.map((attempts) => inDrawnOrder(attempts, random))),
+        judged.map((tasks) => tasks.map((task) => inDrawnOrder(task, random))),
         by,
       ),
     )
@@ -155,17 +154,6 @@ function jointRanges(
   }));
 }
 
-/** As many successes, at places that are drawn: each order is as likely. */
-function inDrawnOrder(attempts: Attempts, random: RandomStream): boolean[] {
-  let [successes, left] = [attempts.filter(Boolean).length, attempts.length];
-  return attempts.map(() => {
-    const isSolved = random.next() * left < successes;
-    left -= 1;
-    if (isSolved) successes -= 1;
-    return isSolved;
-  });
-}
-
 /** Two tasks by their place in the group, the first nearer to α, and their p̂. */
 interface Pair {
   near: number;
@@ -174,11 +162,8 @@ interface Pair {
   p2: number;
 }
 
-function pairsOf(tasks: readonly Attempts[], alpha: number, minGap: number): Pair[] {
-  const rates = tasks.map((attempts) => {
-    const { first } = inHalves(attempts);
-    return first.filter(Boolean).length / first.length;
-  });
+function pairsOf(tasks: readonly Counts[], alpha: number, minGap: number): Pair[] {
+  const rates = tasks.map(firstRate);
   return rates.flatMap((p1, near) =>
     rates.flatMap((p2, far): Pair[] =>
       Math.abs(p2 - alpha) - Math.abs(p1 - alpha) >= minGap - ROUNDING ? [{ near, far, p1, p2 }] : [],
@@ -191,18 +176,15 @@ function pairsOf(tasks: readonly Attempts[], alpha: number, minGap: number): Pai
  * hundreds of orders of the attempts of thousands of pairs.
  */
 function wrongShares(
-  groups: readonly (readonly Attempts[])[],
+  groups: readonly (readonly Counts[])[],
   { alpha, minGap, sizes }: Pick<MisrankSettings, 'alpha' | 'minGap' | 'sizes'>,
 ): { share: number; rankings: number }[] {
   const wrong = sizes.map(() => 0);
   const rankings = sizes.map(() => 0);
   for (const tasks of groups) {
-    const halves = tasks.map(inHalves);
-    const gaps = Float64Array.from(halves, ({ first }) =>
-      Math.abs(first.filter(Boolean).length / first.length - alpha),
-    );
+    const gaps = Float64Array.from(tasks, (task) => Math.abs(firstRate(task) - alpha));
     for (const [size, n] of sizes.entries()) {
-      const distances = halves.map(({ second }) => distancesOfSamples(second, n, alpha));
+      const distances = tasks.map((task) => distancesOfSamples(task, n, alpha));
       const [wrongOfSize, rankingsOfSize] = countWrong(gaps, distances, minGap - ROUNDING);
       wrong[size]! += wrongOfSize;
       rankings[size]! += rankingsOfSize;
@@ -228,17 +210,6 @@ function countWrong(
     }
   }
   return [wrong, rankings];
-}
-
-/** |k/n - α| of each of the disjoint samples of n attempts. */
-function distancesOfSamples(attempts: Attempts, n: number, alpha: number): Float64Array {
-  const distances = new Float64Array(Math.floor(attempts.length / n));
-  for (let sample = 0; sample < distances.length; sample++) {
-    let successes = 0;
-    for (let i = sample * n; i < (sample + 1) * n; i++) if (attempts[i]) successes += 1;
-    distances[sample] = Math.abs(successes / n - alpha);
-  }
-  return distances;
 }
 
 /** Tasks share their p̂, so few of the pairs' probabilities differ. */
