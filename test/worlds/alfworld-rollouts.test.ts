@@ -34,7 +34,7 @@ const player: FakeModel = (prompt, random, model) => {
   return acts === 0 && random.next() < 0.3 ? 'xxx' : (plan[acts] ?? 'gC1');
 };
 
-it('plays in the world’s own words: the simulator is simulatorRequests for tasks and for nothing else', async () => {
+it('plays in the world’s own words: the simulator is asked for tasks and for nothing else', async () => {
   const home = await mkdtemp(join(tmpdir(), 'genenv-house-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const server = await FakeModelServer.start({ model: player, seedRule: 'embedded' });
