@@ -22,7 +22,7 @@ export const inputSchemas: { [Name in keyof Activities]: z.ZodType<Parameters<Ac
   publishPolicy: experiment.publishInput,
   checkColdStart: experiment.phaseInput,
   writePool: experiment.phaseInput,
-  generateTasks: experiment.shardInput,
+  generateTasks: experiment.generateTasksInput,
   drawTasks: experiment.drawTasksInput,
   rollOut: experiment.rollOutInput,
   computeRewards: experiment.computeRewardsInput,

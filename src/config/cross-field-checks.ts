@@ -6,7 +6,7 @@ import {
   textLimits,
   worldProblems,
 } from '../worlds/settings.ts';
-import { replayCount } from './experiment.ts';
+import { maxRounds, replayCount } from './experiment.ts';
 import type { WorldSettings } from '../worlds/settings.ts';
 import type { Experiment } from './experiment.ts';
 import { engineModelProblem } from './model-folder.ts';
@@ -68,6 +68,7 @@ function* methodProblems(experiment: Experiment): Generator<string> {
       `agent.training.batchSize: got ${agent.training.batchSize ?? 'nothing'} with stepsPerEpoch ` +
       `${stepsPerEpoch ?? 'left out'}; expected one of the two`
     );
+  yield* dynamicSamplingProblems(experiment);
   for (const { role, policy } of rolesOf(experiment)) {
     if (policy.training && policy.training.schedule !== 'constant' && policy.training.scheduleSteps === null)
       yield (
@@ -95,6 +96,23 @@ function* scheduleProblems({ difficulty: { alphaSchedule = [] } }: Experiment): 
     if (fromEpoch <= earlier)
       yield `difficulty.alphaSchedule[${index}].fromEpoch: got ${fromEpoch}; expected more than ${earlier}, of the step before`;
   }
+}
+
+function* dynamicSamplingProblems(experiment: Experiment): Generator<string> {
+  const { agent, environment } = experiment;
+  const dynamic = agent.training?.dynamicSampling;
+  if (dynamic === undefined) return;
+  if (!agent.training!.dropZeroVariance)
+    yield (
+      'agent.training.dropZeroVariance: got false; agent.training.dynamicSampling refills what is dropped: ' +
+      'set it to true, or leave dynamicSampling out'
+    );
+  const round = environment.promptsPerEpoch * environment.variationsPerPrompt + replayCount(experiment);
+  if (dynamic.informativeGroups > round * dynamic.maxRounds)
+    yield (
+      `agent.training.dynamicSampling.informativeGroups: got ${dynamic.informativeGroups}; ${dynamic.maxRounds} ` +
+      `rounds have only ${round * dynamic.maxRounds} tasks`
+    );
 }
 
 function* servingProblems(experiment: Experiment): Generator<string> {
@@ -217,7 +235,8 @@ const maxWeightsFromScratch = 2_000_000_000;
 /** Products of fields each of which is within its own limit. */
 function* budgetProblems(experiment: Experiment): Generator<string> {
   const { agent, environment, evaluation, guards, world } = experiment;
-  const tasks = environment.promptsPerEpoch * environment.variationsPerPrompt + replayCount(experiment);
+  const round = environment.promptsPerEpoch * environment.variationsPerPrompt + replayCount(experiment);
+  const tasks = round * maxRounds(experiment);
   const rollouts = tasks * agent.rolloutsPerTask;
   if (!(rollouts <= maxRollouts))
     yield (

@@ -63,7 +63,11 @@ export const experimentSchema = z
 
 export type Experiment = z.infer<typeof experimentSchema>;
 
-/** Base and earlier tasks that an epoch draws, from the shares of the mix. */
+/** Rounds that an epoch samples at most. */
+export const maxRounds = ({ agent }: Pick<Experiment, 'agent'>): number =>
+  agent.training?.dynamicSampling?.maxRounds ?? 1;
+
+/** Base and earlier tasks that a round of an epoch draws, from the shares of the mix. */
 export function replayCount({ environment, pools }: Pick<Experiment, 'environment' | 'pools'>): number {
   const { mix } = pools.train;
   const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;

@@ -150,6 +150,26 @@ const optimizer = {
     .describe('Padded tokens in a forward pass; gradients accumulate over a step.'),
 };
 
+/** Rounds that an epoch may sample. */
+export const maxSamplingRounds = 64;
+
+export const dynamicSamplingSchema = z
+  .strictObject({
+    informativeGroups: positiveCount.describe(
+      'Groups with signal that an epoch is to have: tasks are written, drawn and rolled out, round by round, ' +
+        'until there are so many. All of them are trained on.',
+    ),
+    maxRounds: z
+      .int()
+      .min(2)
+      .max(maxSamplingRounds)
+      .default(8)
+      .describe('Rounds of an epoch at most, the first included; the agent trains on what there is then.'),
+  })
+  .describe(
+    'Refill what is dropped, as DAPO does; all rollouts count. Left out = one round, whatever it holds.',
+  );
+
 export const agentTrainingSchema = z
   .strictObject({
     ...optimizer,
@@ -180,6 +200,7 @@ export const agentTrainingSchema = z
           'computation alone; `kept` = the groups that are left, whose step then has full size however few ' +
           'they are. Left out = `kept`.',
       ),
+    dynamicSampling: dynamicSamplingSchema.optional(),
     formatReward: z
       .number()
       .min(0)

@@ -15,7 +15,7 @@ import type { Phase } from '../runtime/run-once.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { DrawTasksInput, ShardInput } from '../types/activity-inputs.ts';
 import type { RunState } from '../types/run-state.ts';
-import { taskId } from '../types/ids.ts';
+import { roundSeeds, taskId } from '../types/ids.ts';
 import type { EnvironmentPoolRecord, HistoryRecord, SeedTaskRecord, TaskRecord } from '../types/records.ts';
 import type { Exemplar } from '../worlds/world.ts';
 import { heldOutExclusion } from './held-out-tasks.ts';
@@ -29,9 +29,9 @@ export async function* epochTasks(
   input: DrawTasksInput,
 ): AsyncGenerator<TaskRecord> {
   const { arm, environment, seed } = context.experiment;
-  const { epoch, state } = input;
+  const { epoch, state, round } = input;
   const count = environment.promptsPerEpoch * environment.variationsPerPrompt;
-  const random = randomStream(deriveSeed(seed, epoch, 'arm'));
+  const random = randomStream(deriveSeed(seed, epoch, 'arm', ...roundSeeds(round)));
   const newTask = (index: number, batch: string, spec: string): TaskRecord =>
     taskWithoutSimulator(context, taskId(epoch, index), { source: 'new', batch, spec });
   switch (arm.type) {
@@ -44,7 +44,9 @@ export async function* epochTasks(
     case 'offline':
     case 'success-bin': {
       const pool = await collect(store.records<SeedTaskRecord>(state.task_pool!));
-      const positions = poolDraw(pool.length, { count, epoch, seed: deriveSeed(seed, 'pool') });
+      // Each round has passes over the data set of its own: how many rounds earlier epochs had does not matter.
+      const poolSeed = deriveSeed(seed, 'pool', ...roundSeeds(round));
+      const positions = poolDraw(pool.length, { count, epoch, seed: poolSeed });
       for (const [index, position] of positions.entries()) {
         const { id, spec } = pool[position]!;
         yield newTask(index, id, spec);
@@ -55,7 +57,8 @@ export async function* epochTasks(
     case 'best-of-n': {
       const tasks = await collect(readGeneratedTasks(store, context, input));
       const { outcomes = [] } = await store.json<HistoryRecord>(state.history);
-      const candidates = predictSuccess(tasks, outcomes, { epoch, ...arm });
+      const seen = await drawnSpecs(store, round);
+      const candidates = predictSuccess(tasks, outcomes, { epoch, ...arm, seen });
       const selected =
         arm.type === 'selection'
           ? selectCandidates(candidates, count, random)
@@ -118,18 +121,25 @@ export function taskWithoutSimulator(
   };
 }
 
+interface Prediction {
+  epoch: number;
+  bandwidth: number;
+  predictor?: string | undefined;
+  /** Texts of earlier rounds; those of the candidates are added. */
+  seen: Set<string>;
+}
 type PredictedCandidate = { task: TaskRecord; usable: boolean; predicted: number | null };
 
 /**
  * Predicts the success rate of each candidate from the outcomes of earlier tasks. Invalid candidates, and
- * repeats of an earlier one, are not usable: they are selected only if there are too few others.
+ * repeats of an earlier one or of a task that was seen, are not usable: they are selected only if there are
+ * too few others.
  */
 function predictSuccess(
   tasks: readonly TaskRecord[],
   outcomes: NonNullable<HistoryRecord['outcomes']>,
-  { epoch, bandwidth, predictor }: { epoch: number; bandwidth: number; predictor?: string | undefined },
+  { epoch, bandwidth, predictor, seen }: Prediction,
 ): PredictedCandidate[] {
-  const seen = new Set<string>();
   const fromTexts =
     predictor === 'text' &&
     predictFromTexts(
@@ -143,6 +153,14 @@ function predictSuccess(
     const predicted = fromTexts ? fromTexts[index]! : predictedSuccess(task, outcomes, { epoch, bandwidth });
     return { task, usable, predicted: task.valid ? predicted : 0 };
   });
+}
+
+/** The texts of the tasks of earlier rounds. */
+async function drawnSpecs(store: ObjectStore, round: DrawTasksInput['round']): Promise<Set<string>> {
+  const specs = new Set<string>();
+  if (round === undefined) return specs;
+  for await (const { spec } of store.records<TaskRecord>(round.drawn)) if (spec !== null) specs.add(spec);
+  return specs;
 }
 
 /** Of every n candidates the one with the largest predicted R_env. */

@@ -28,6 +28,7 @@ import type {
   RunState,
   WorkflowSettings,
 } from '../types/run-state.ts';
+import { fileRefs, mapShards, sampleEpoch } from './sampling-rounds.ts';
 
 /** The activities of an epoch and of the preparation. `Committed` is what the last of them returns. */
 export interface PipelineActivities<Committed = CommittedEpoch> {
@@ -35,7 +36,7 @@ export interface PipelineActivities<Committed = CommittedEpoch> {
   prepareRun: (input: inputs.PrepareInput) => Promise<RunState>;
   checkColdStart: (input: inputs.PhaseInput) => Promise<ColdStart>;
   writePool: (input: inputs.PhaseInput) => Promise<WrittenPool>;
-  generateTasks: (input: inputs.ShardInput) => Promise<Sampling>;
+  generateTasks: (input: inputs.GenerateTasksInput) => Promise<Sampling>;
   drawTasks: (input: inputs.DrawTasksInput) => Promise<FileRef>;
   rollOut: (input: inputs.RollOutInput) => Promise<Sampling>;
   computeRewards: (input: inputs.ComputeRewardsInput) => Promise<Rewards>;
@@ -71,36 +72,13 @@ export async function runEpochPipeline<Committed>(
   runner: StepRunner,
 ): Promise<Committed> {
   const { run, settings, epoch, state } = start;
-  const { trains, shards } = settings;
+  const { trains } = settings;
   const input = { run, epoch, state };
 
-  // The simulator writes tasks; the epoch's tasks are drawn from them and from the pool.
-  const generated = await runner.step('generate', () =>
-    mapShards(shards.generate, (shard) => activities.generateTasks({ ...input, ...shard })),
-  );
-  const tasks = await runner.step('draw', () =>
-    activities.drawTasks({ ...input, generated: fileRefs(generated) }),
-  );
-
-  // The agent attempts the tasks.
-  const rollouts = await runner.step('roll out', () =>
-    mapShards(shards.rollOut, async (shard) => {
-      const sampling = await activities.rollOut({ ...input, ...shard, tasks });
-      runner.onRollouts?.(sampling.file.count);
-      return sampling;
-    }),
-  );
-  const traces = fileRefs(rollouts);
-
-  // Rewards of both policies, and which tasks each of them may learn from.
-  const {
-    rewards,
-    scores,
-    metrics: rewardMetrics,
-  } = await runner.step('reward', () => activities.computeRewards({ ...input, tasks, traces }));
-  const { decisions, metrics: filterMetrics } = await runner.step('filter', () =>
-    activities.filterByDifficulty({ ...input, scores }),
-  );
+  const sampled = await sampleEpoch(activities, start, runner);
+  const { tasks, traces, generated, rollouts, filtered } = sampled;
+  const { rewards, scores } = sampled.rewards;
+  const { decisions } = filtered;
   const pools = await runner.step('pools', () =>
     activities.updatePools({ ...input, tasks, scores, decisions }),
   );
@@ -129,7 +107,7 @@ export async function runEpochPipeline<Committed>(
   // The agent's score on held-out tasks.
   const verdicts = isDue(settings.evaluateEvery, epoch, settings.epochs)
     ? await runner.step('evaluate', () =>
-        mapShards(shards.evaluate, (shard) =>
+        mapShards(settings.shards.evaluate, (shard) =>
           activities.evaluatePolicy({ ...input, ...shard, agent: acceptedAgent }),
         ),
       )
@@ -152,8 +130,9 @@ export async function runEpochPipeline<Committed>(
       outputs: { tasks, traces, rewards, scores, decisions, verdicts: fileRefs(verdicts) },
       next,
       metrics: [
-        rewardMetrics,
-        filterMetrics,
+        sampled.rewards.metrics,
+        filtered.metrics,
+        sampled.metrics,
         pools.metrics,
         agent.metrics,
         environment.metrics,
@@ -242,14 +221,6 @@ export async function runPreparation<Committed>(
 /** Whether something that happens every so many epochs, and after the last one, happens after this epoch. */
 const isDue = (every: number | undefined, epoch: number, epochs: number): boolean =>
   every !== undefined && (epoch % every === 0 || epoch === epochs);
-
-export const mapShards = <T>(
-  shards: number,
-  work: (shard: { shard: number; shards: number }) => Promise<T>,
-): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => work({ shard, shards })));
-
-export const fileRefs = (samplings: readonly Sampling[]): Sampling['file'][] =>
-  samplings.map(({ file }) => file);
 
 const samplingNotes = (samplings: readonly Sampling[]): string[] =>
   samplings.flatMap(({ note }) => note ?? []);

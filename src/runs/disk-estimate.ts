@@ -1,7 +1,7 @@
 /** What a run writes into the store, before retention: its policies, and records of what it sampled. */
 import { stepCount } from '../coevolution/optimizer-steps.ts';
 import { variationsWritten } from '../config/arms.ts';
-import { replayCount } from '../config/experiment.ts';
+import { maxRounds, replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { servedName } from '../config/policy-servers.ts';
 import { sum } from '../numerics/arithmetic.ts';
@@ -87,9 +87,12 @@ function recordBytes(
   const [write, answer] = [environment.sampling.maxTokens, agent.sampling.maxTokens];
   const [simulator, solver] = [prompts.simulator.mean, prompts.agent.mean];
 
-  const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
-  const drawn = replayCount(experiment);
-  const written = environment.promptsPerEpoch * variationsWritten(experiment);
+  const rounds = maxRounds(experiment);
+  const newTasks = rounds * environment.promptsPerEpoch * environment.variationsPerPrompt;
+  const drawn = rounds * replayCount(experiment);
+  const written = rounds * environment.promptsPerEpoch * variationsWritten(experiment);
+  // A round writes the tasks and the rewards of those before it again.
+  const writes = (rounds + 1) / 2;
   const rollouts = (newTasks + drawn) * agent.rolloutsPerTask;
   const answered = rollouts + newTasks * guards.frozenSamples;
   const taskText = (simulator + solver) * textBytes;
@@ -99,8 +102,10 @@ function recordBytes(
   const pooled = poolEpochs(pools.environment.window ?? epochs) * newTasks;
   const perEpoch =
     written * (rowBytes.task + taskText + sampled(simulator, write)) +
-    (newTasks + drawn) * (rowBytes.task + taskText + rowBytes.verdicts) +
-    answered * (rowBytes.trace + sampled(solver, answer) + rowBytes.reward + answer * textBytes) +
+    (writes - 1) * newTasks * sampled(simulator, write) +
+    writes * (newTasks + drawn) * (rowBytes.task + taskText + rowBytes.verdicts) +
+    answered * (rowBytes.trace + sampled(solver, answer)) +
+    writes * answered * (rowBytes.reward + answer * textBytes) +
     (agent.training === null ? 0 : rollouts * batched(solver, answer)) +
     regressionRecords(experiment, pooled / epochs) * batched(simulator, write);
   // Each epoch writes both pools anew.

@@ -2,12 +2,12 @@ import { variationsWritten } from '../config/arms.ts';
 import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 
-/** Requests that the phases of an epoch send to model servers. */
+/** Requests that the phases of an epoch send to model servers, in each round of dynamic sampling. */
 
 export const evaluationRequests = (heldOut: number, { durability }: Experiment): number =>
   requestCount(heldOut, durability.promptsPerRequest);
 
-/** Upper limit of an epoch's rollout requests: all new tasks valid. */
+/** Upper limit of the rollout requests of a round: all new tasks valid. */
 export function rolloutRequests(experiment: Experiment): number {
   const { environment, durability, guards } = experiment;
   const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;

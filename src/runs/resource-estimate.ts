@@ -1,5 +1,5 @@
 import { drawsFromPool, variationsWritten } from '../config/arms.ts';
-import { replayCount } from '../config/experiment.ts';
+import { maxRounds, replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { servingOf } from '../config/policy-servers.ts';
 import { randomStream } from '../numerics/random.ts';
@@ -23,17 +23,22 @@ export interface ResourceEstimate {
   prompts: { simulator: number; agent: number; repair: number; vote: number };
 }
 
-/** Drawing, rewards, filter, pools, commit. */
-const PLAIN_ACTIVITIES = 5;
+/** Drawing, rewards, filter. */
+const PLAIN_ACTIVITIES_OF_A_ROUND = 3;
+/** Pools, commit, and what publishes both policies. */
+const PLAIN_ACTIVITIES_OF_AN_EPOCH = 4;
 /** Scheduled, started, completed, and the workflow task between: three events each. */
 const EVENTS_PER_ACTIVITY = 6;
 const EVENTS_PER_CHILD = 8;
 
-/** Upper limit of what an experiment takes: every task valid, every completion at its token limit. */
+/** Upper limit of what an experiment takes: every task valid, every completion at its token limit, and
+ * every round of dynamic sampling needed. */
 export function estimateResources(experiment: Experiment, world: World): ResourceEstimate {
   const { epochs, environment, agent, evaluation, guards, durability } = experiment;
-  const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
-  const rolloutsPerEpoch = (newTasks + replayCount(experiment)) * agent.rolloutsPerTask;
+  const rounds = maxRounds(experiment);
+  const newTasks = rounds * environment.promptsPerEpoch * environment.variationsPerPrompt;
+  const drawn = rounds * replayCount(experiment);
+  const rolloutsPerEpoch = (newTasks + drawn) * agent.rolloutsPerTask;
   const frozenRollouts = newTasks * guards.frozenSamples;
   const heldOut = world.heldOutTasks(randomStream(0)).length;
   // After every so many epochs, after the last, and once before the first.
@@ -41,7 +46,7 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   const evaluations = evaluated * heldOut * evaluation.samples;
   const gate = agent.training === null ? null : guards.gateAgent;
   const gateChecks = gate ? Math.ceil(epochs / gate.every) + 1 : 0;
-  const written = environment.promptsPerEpoch * variationsWritten(experiment);
+  const written = rounds * environment.promptsPerEpoch * variationsWritten(experiment);
   const repairs = (world.repairs?.limit ?? 0) * environment.sampling.maxTokens;
   const votes = (world.vote?.votes ?? 0) * (world.vote?.solver?.maxTokens ?? agent.sampling.maxTokens);
   const generationTokens = written * (environment.sampling.maxTokens + repairs + votes);
@@ -54,22 +59,20 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   const frozenPrompts = guards.frozenSamples === 0 ? 0 : newTasks;
   const votePrompts = votePromptsOf(experiment, world) * written;
   const prompts = {
-    simulator: epochs * (asksBySample(experiment) ? written : Math.min(written, environment.promptsPerEpoch)),
+    simulator:
+      epochs * (asksBySample(experiment) ? written : Math.min(written, rounds * environment.promptsPerEpoch)),
     agent:
-      epochs * (newTasks + replayCount(experiment) + frozenPrompts) +
-      evaluated * heldOut +
-      gateChecks * (gate?.tasks ?? 0),
+      epochs * (newTasks + drawn + frozenPrompts) + evaluated * heldOut + gateChecks * (gate?.tasks ?? 0),
     repair: epochs * written * (world.repairs?.limit ?? 0),
     vote: epochs * votePrompts,
   };
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);
-  const perEpoch =
+  const perRound =
     (variationsWritten(experiment) === 0 ? 0 : shards(generationCounts(experiment).requests)) +
     shards(rolloutRequests(experiment)) +
-    PLAIN_ACTIVITIES +
-    trained.length +
-    2;
+    PLAIN_ACTIVITIES_OF_A_ROUND;
+  const perEpoch = rounds * perRound + PLAIN_ACTIVITIES_OF_AN_EPOCH + trained.length;
   const activities =
     epochs * perEpoch +
     evaluated * shards(evaluationRequests(heldOut, experiment)) +

@@ -63,6 +63,7 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
       evaluate: shards(evaluationRequests(heldOut, experiment)),
     },
     trains: { agent: agent.training !== null, environment: environment.training !== null },
+    ...(agent.training?.dynamicSampling && { dynamicSampling: agent.training.dynamicSampling }),
     ...(drawsFromPool(arm) ? { writesPool: true as const } : {}),
     ...(guards.coldStart ? { checksColdStart: true as const } : {}),
     ...(guards.gateAgent && agent.training !== null ? { gateEvery: guards.gateAgent.every } : {}),

@@ -3,6 +3,7 @@
  * histories and keys hold them.
  */
 import { z } from 'zod';
+import { maxSamplingRounds } from '../config/policies.ts';
 import { FileRef } from '../store/references.ts';
 import { runIdSchema } from './ids.ts';
 import {
@@ -67,8 +68,16 @@ export const publishInput = z.strictObject({ run: runSchema, policy: policyVersi
 /** Common to every activity of an epoch. */
 export const phaseInput = z.strictObject({ run: runSchema, epoch: epochSchema, state: runStateSchema });
 export const shardInput = phaseInput.extend({ shard: shardsSchema, shards: shardsSchema });
-export const drawTasksInput = phaseInput.extend({ generated: listOf(FileRef) });
-export const rollOutInput = shardInput.extend({ tasks: FileRef });
+
+/** A round of an epoch's sampling after the first: its number, and the tasks of the rounds before it. */
+export const samplingRoundSchema = z.strictObject({
+  number: z.int().min(2).max(maxSamplingRounds),
+  drawn: FileRef,
+});
+const inRound = { round: samplingRoundSchema.exactOptional() };
+export const generateTasksInput = shardInput.extend(inRound);
+export const drawTasksInput = phaseInput.extend({ generated: listOf(FileRef), ...inRound });
+export const rollOutInput = shardInput.extend({ tasks: FileRef, ...inRound });
 export const computeRewardsInput = phaseInput.extend({ tasks: FileRef, traces: listOf(FileRef) });
 export const filterInput = phaseInput.extend({ scores: FileRef });
 export const updatePoolsInput = phaseInput.extend({ tasks: FileRef, scores: FileRef, decisions: FileRef });
@@ -130,6 +139,8 @@ export type PrepareInput = z.infer<typeof prepareInput>;
 export type PublishInput = z.infer<typeof publishInput>;
 export type PhaseInput = z.infer<typeof phaseInput>;
 export type ShardInput = z.infer<typeof shardInput>;
+export type SamplingRound = z.infer<typeof samplingRoundSchema>;
+export type GenerateTasksInput = z.infer<typeof generateTasksInput>;
 export type DrawTasksInput = z.infer<typeof drawTasksInput>;
 export type RollOutInput = z.infer<typeof rollOutInput>;
 export type ComputeRewardsInput = z.infer<typeof computeRewardsInput>;

@@ -69,7 +69,8 @@ export interface ColdStart {
 export type Rewards = { rewards: FileRef; scores: FileRef; metrics: Metrics };
 /** A fixed data set, with metrics of what was dropped from it. */
 export type WrittenPool = { pool: FileRef; tokens: number; metrics: Metrics };
-export type Filtered = { decisions: FileRef; metrics: Metrics };
+/** `informative`: groups with a signal that the agent may use; absent without dynamic sampling. */
+export type Filtered = { decisions: FileRef; metrics: Metrics; informative?: number };
 export type UpdatedPools = {
   history: FileRef;
   trainPool: FileRef;

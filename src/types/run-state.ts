@@ -11,6 +11,7 @@ import {
   evaluationSettingsSchema,
   guardsSchema,
 } from '../config/method.ts';
+import { dynamicSamplingSchema } from '../config/policies.ts';
 import { FileRef, FolderRef } from '../store/references.ts';
 import { runIdSchema } from './ids.ts';
 
@@ -127,6 +128,8 @@ export const workflowSettingsSchema = z.strictObject({
   checksColdStart: z.literal(true).exactOptional(),
   /** Epochs between two checks whether the agent has forgotten; absent = never. */
   gateEvery: upTo(guardsSchema.shape.gateAgent.unwrap().unwrap().shape.every).exactOptional(),
+  /** When an epoch samples more rounds; absent = never. */
+  dynamicSampling: dynamicSamplingSchema.exactOptional(),
   /** Evaluation of the agent on benchmarks; absent = none. */
   benchmarks: benchmarksSchema.exactOptional(),
   maxTokens: experimentSchema.shape.maxTokens.unwrap(),

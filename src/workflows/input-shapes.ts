@@ -35,6 +35,9 @@ export const settings = object({
   writesPool: optional(boolean),
   checksColdStart: optional(boolean),
   gateEvery: optional(every),
+  dynamicSampling: optional(
+    object({ informativeGroups: wholeNumber(1, 1_000_000), maxRounds: wholeNumber(2, 64) }),
+  ),
   benchmarks: optional(object()),
   heartbeatSeconds: number(1, 31_536_000),
   maxPhaseAttempts: wholeNumber(1, 1_000_000),

@@ -165,7 +165,8 @@ export class Stopwatch {
   async #measure<T>(phase: string, work: () => Promise<T>): Promise<T> {
     const startedAt = Date.now();
     const result = await work();
-    this.#secondsByPhase[phase] = (Date.now() - startedAt) / 1000;
+    // A phase may run in several rounds.
+    this.#secondsByPhase[phase] = (this.#secondsByPhase[phase] ?? 0) + (Date.now() - startedAt) / 1000;
     return result;
   }
 }

@@ -9,14 +9,15 @@ import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import type { DrawTasksInput } from '../../types/activity-inputs.ts';
-import { taskId } from '../../types/ids.ts';
+import { roundSeeds, taskId } from '../../types/ids.ts';
 import type { SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /**
  * Draws the epoch's tasks: those of the arm (in most arms what the simulator wrote) with their repeats
  * counted, and the share of base and earlier tasks in the mix of D_train, which are rolled out again (GenEnv
- * 2.3: "retain mastery of earlier curricula"). Held-out tasks among them may be excluded, in every arm alike.
+ * 2.3: "retain mastery of earlier curricula"). In a later round of dynamic sampling, those of the rounds before
+ * come first. Held-out tasks may be excluded, in every arm alike.
  */
 export function createDrawTasks(dependencies: Dependencies) {
   return (input: DrawTasksInput): Promise<FileRef> =>
@@ -28,11 +29,18 @@ export function createDrawTasks(dependencies: Dependencies) {
       const replayed = await drawReplayedTasks(dependencies, experiment, input);
       return store.putRecords(
         (async function* (): AsyncGenerator<TaskRecord> {
+          const seen = new Map<string, number>();
           let index = 0;
+          if (input.round !== undefined)
+            for await (const task of store.records<TaskRecord>(input.round.drawn)) {
+              if (task.source === 'new' && task.spec !== null) seen.set(task.spec, task.repeats + 1);
+              index += 1;
+              yield task;
+            }
           const tasks = mapStream(epochTasks(dependencies, context, input), exclude);
-          for await (const task of countRepeats(tasks)) {
+          for await (const task of countRepeats(tasks, seen)) {
+            yield { ...task, id: taskId(epoch, index) };
             index += 1;
-            yield task;
           }
           for (const { source, item } of replayed) {
             const task = taskWithoutSimulator(context, taskId(epoch, index), {
@@ -51,7 +59,7 @@ export function createDrawTasks(dependencies: Dependencies) {
 async function drawReplayedTasks(
   { store }: Dependencies,
   experiment: Experiment,
-  { epoch, state }: DrawTasksInput,
+  { epoch, state, round }: DrawTasksInput,
 ): Promise<Drawn<SeedTaskRecord>[]> {
   const count = replayCount(experiment);
   if (count === 0) return [];
@@ -63,13 +71,15 @@ async function drawReplayedTasks(
     { ...pools, new: [] },
     { ...experiment.pools.train.mix, new: 0 },
     count,
-    randomStream(deriveSeed(experiment.seed, epoch, 'mix')),
+    randomStream(deriveSeed(experiment.seed, epoch, 'mix', ...roundSeeds(round))),
   );
 }
 
-/** Counts for each task how often its text came before it. */
-async function* countRepeats(tasks: AsyncIterable<TaskRecord>): AsyncGenerator<TaskRecord> {
-  const seen = new Map<string, number>();
+/** Counts for each task how often its text came before it, in this round and in those that have been seen. */
+async function* countRepeats(
+  tasks: AsyncIterable<TaskRecord>,
+  seen: Map<string, number>,
+): AsyncGenerator<TaskRecord> {
   for await (const task of tasks) {
     if (task.spec === null) {
       yield task;

@@ -29,6 +29,7 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
         : ruleOf(experiment);
       const verdicts = difficultyFilter(targets, rule);
       const metrics: Metrics = {};
+      let informative = 0;
       const decisions = await store.putRecords(
         (async function* (): AsyncGenerator<FilterRecord> {
           let index = 0;
@@ -39,6 +40,8 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
             const isMeasured = score.valid && !isDoubted && difficultyReason !== 'not measured';
             const keptFor = (role: PolicyRole): boolean => isMeasured && (kept || !isFiltered(role));
             const validReason = score.valid ? difficultyReason : 'invalid';
+            const keptForAgent = keptFor('agent');
+            if (keptForAgent && score.informative) informative += 1;
             const reason = isDoubted ? 'verdicts differ' : validReason;
             const metric = `env/filtered/${reason.replaceAll(' ', '_')}`;
             metrics[metric] = (metrics[metric] ?? 0) + 1;
@@ -51,14 +54,15 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
             }
             yield {
               task_id: score.task_id,
-              kept_for_agent: keptFor('agent'),
+              kept_for_agent: keptForAgent,
               kept_for_environment: keptForEnvironment,
               reason,
             };
           }
         })(),
       );
-      return { decisions, metrics };
+      const isCounted = experiment.agent.training?.dynamicSampling !== undefined;
+      return { decisions, metrics, ...(isCounted && { informative }) };
     });
 }
 

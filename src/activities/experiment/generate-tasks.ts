@@ -25,10 +25,9 @@ import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { generationCounts } from '../../runs/request-plan.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
-import type { ShardInput } from '../../types/activity-inputs.ts';
+import type { GenerateTasksInput } from '../../types/activity-inputs.ts';
 import type { Sampling } from '../../types/activity-types.ts';
-import type { RunState } from '../../types/run-state.ts';
-import { taskId } from '../../types/ids.ts';
+import { roundSeeds, taskId } from '../../types/ids.ts';
 import type { HistoryRecord, SeedTaskRecord, TaskRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -45,13 +44,13 @@ interface SeedPrompt {
  * let it repair invalid tasks, and confirm labels by a vote.
  */
 export function createGenerateTasks(dependencies: Dependencies) {
-  return (input: ShardInput): Promise<Sampling> =>
+  return (input: GenerateTasksInput): Promise<Sampling> =>
     runPhaseOnce(dependencies, 'generate', input, async (context) => {
       const { epoch, state, shard, shards } = input;
       const { agent } = await dependencies.store.json<HistoryRecord>(state.history);
       const history = shownHistory(agent, context.experiment.history);
       const planned = selectShard(
-        planRequests(context, epoch, state, await seedPrompts(dependencies, context, input, history)),
+        planRequests(context, input, await seedPrompts(dependencies, context, input, history)),
         shard,
         shards,
       );
@@ -74,16 +73,17 @@ export function createGenerateTasks(dependencies: Dependencies) {
     });
 }
 
-/** The seed prompts of the whole epoch, in their order. */
+/** The seed prompts of a whole round, in their order. Those of later rounds are numbered on. */
 async function seedPrompts(
   dependencies: Dependencies,
   { experiment, world }: Phase,
-  { epoch, state }: ShardInput,
+  { epoch, state, round }: GenerateTasksInput,
   history: AgentHistory,
 ): Promise<SeedPrompt[]> {
   const count = experiment.environment.promptsPerEpoch;
   const base = await collect(dependencies.store.records<SeedTaskRecord>(state.base_tasks));
-  const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts'));
+  const first = ((round?.number ?? 1) - 1) * count;
+  const random = randomStream(deriveSeed(experiment.seed, epoch, 'contexts', ...roundSeeds(round)));
   const starved = await isStarved(dependencies, experiment, state);
   const { initial } = generationCounts(experiment, starved);
   const order = random.shuffle(Array.from({ length: count }, (_, prompt) => prompt));
@@ -91,11 +91,13 @@ async function seedPrompts(
   const parents = await readParents(dependencies, experiment, { epoch, state }, base);
   const exemplars = await createExemplarDraw(dependencies, experiment, epoch, state);
   const isInPasses = experiment.environment.seedOrder === 'passes';
-  const passes = { count, epoch, seed: deriveSeed(experiment.seed, 'seed-passes') };
-  const places = isInPasses ? poolDraw(base.length, passes) : undefined;
-  return Array.from({ length: count }, (_, prompt): SeedPrompt => {
-    const simulator = forInitial.has(prompt) ? 'initial' : 'current';
-    const { spec: baseSpec } = places === undefined ? random.pick(base) : base[places[prompt]!]!;
+  // As a data set of tasks, each round has passes over the base tasks of its own.
+  const passSeed = deriveSeed(experiment.seed, 'seed-passes', ...roundSeeds(round));
+  const places = isInPasses ? poolDraw(base.length, { count, epoch, seed: passSeed }) : undefined;
+  return Array.from({ length: count }, (_, place): SeedPrompt => {
+    const prompt = first + place;
+    const simulator = forInitial.has(place) ? 'initial' : 'current';
+    const { spec: baseSpec } = places === undefined ? random.pick(base) : base[places[place]!]!;
     // The initial simulator stays as it was: it is shown nothing that was learnt.
     const spec = parents === undefined || simulator === 'initial' ? baseSpec : random.pick(parents);
     const shown = simulator === 'current' ? exemplars(prompt) : [];
@@ -109,8 +111,7 @@ async function seedPrompts(
 
 function planRequests(
   { experiment, world }: Phase,
-  epoch: number,
-  state: RunState,
+  { epoch, state, round }: GenerateTasksInput,
   prompts: readonly SeedPrompt[],
 ): PlannedRequest<SeedPrompt>[] {
   const { seed, durability } = experiment;
@@ -123,7 +124,7 @@ function planRequests(
         model,
         prompts: chunk.map(({ text }) => text),
         n: variationsWritten(experiment),
-        seed: deriveSeed(seed, epoch, 'generate', simulator, index),
+        seed: deriveSeed(seed, epoch, 'generate', simulator, index, ...roundSeeds(round)),
         temperature: sampling.temperature,
         maxTokens: sampling.maxTokens,
         ...structuredOutput(experiment, world),

@@ -11,9 +11,9 @@ import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { requestCount } from '../../runs/request-plan.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
-import type { FileRef } from '../../store/references.ts';
 import type { RollOutInput } from '../../types/activity-inputs.ts';
 import type { Sampling } from '../../types/activity-types.ts';
+import { roundSeeds, taskIndex } from '../../types/ids.ts';
 import type { TaskRecord, TraceRecord } from '../../types/records.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -55,9 +55,14 @@ export function createRunRollouts(dependencies: Dependencies) {
 type RolloutTask = Pick<TaskRecord, 'id' | 'source' | 'prompt'> & { spec: string };
 type RolloutRequest = PlannedRequest<{ task: RolloutTask; role: Role }>;
 
-async function* readRolloutTasks({ store }: Dependencies, tasks: FileRef): AsyncGenerator<RolloutTask> {
+/** The valid tasks of a round: those of earlier rounds are the first of the file. */
+async function* readRolloutTasks(
+  { store }: Dependencies,
+  { tasks, round }: Pick<RollOutInput, 'tasks' | 'round'>,
+): AsyncGenerator<RolloutTask> {
+  const first = round?.drawn.count ?? 0;
   for await (const { id, source, prompt, spec } of store.records<TaskRecord>(tasks))
-    if (spec !== null) yield { id, source, prompt, spec };
+    if (spec !== null && taskIndex(id) >= first) yield { id, source, prompt, spec };
 }
 
 const isNew = ({ source }: RolloutTask): boolean => source === 'new';
@@ -81,11 +86,12 @@ interface RolePlan {
 async function plan(
   dependencies: Dependencies,
   { seed, agent, guards, durability }: Experiment,
-  { epoch, state, tasks, shard, shards }: RollOutInput,
+  input: RollOutInput,
 ): Promise<{ requests: number; planned: AsyncGenerator<RolloutRequest> }> {
+  const { epoch, state, shard, shards, round } = input;
   const size = durability.promptsPerRequest;
   let [taskCount, newCount] = [0, 0];
-  for await (const task of readRolloutTasks(dependencies, tasks)) {
+  for await (const task of readRolloutTasks(dependencies, input)) {
     taskCount += 1;
     if (isNew(task)) newCount += 1;
   }
@@ -102,7 +108,7 @@ async function plan(
           model,
           prompts: chunk.map(({ prompt }) => prompt),
           n: rolloutsPerTask,
-          seed: deriveSeed(seed, epoch, 'roll-out', role, index),
+          seed: deriveSeed(seed, epoch, 'roll-out', role, index, ...roundSeeds(round)),
           temperature: agent.sampling.temperature,
           maxTokens: agent.sampling.maxTokens,
         };
@@ -117,7 +123,7 @@ async function plan(
       role: 'agent',
       model: state.agent.name,
       rolloutsPerTask: agent.rolloutsPerTask,
-      tasks: readRolloutTasks(dependencies, tasks),
+      tasks: readRolloutTasks(dependencies, input),
       firstRequest: 0,
     });
     if (guards.frozenSamples > 0)
@@ -125,7 +131,7 @@ async function plan(
         role: 'frozen',
         model: state.initial_agent.name,
         rolloutsPerTask: guards.frozenSamples,
-        tasks: filterStream(readRolloutTasks(dependencies, tasks), isNew),
+        tasks: filterStream(readRolloutTasks(dependencies, input), isNew),
         firstRequest: agentRequests,
       });
   }
