@@ -7,6 +7,7 @@ import { createCompletionsClient } from '../../src/inference/completions-client.
 import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
 import { residentLauncher } from '../../src/training/launchers.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
+import type { Metrics } from '../../src/types/run-state.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import { begin, createActivities, plainDependencies } from '../../test-support/plain-epochs.ts';
@@ -23,14 +24,14 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
 
-async function drift(name: string, maxKl: number): Promise<number[]> {
+async function drift(name: string, caps: { maxKl: number; maxStepKl?: number }): Promise<Metrics[]> {
   const base = tinyExperiment();
   const file = {
     ...base,
     name,
     environment: {
       ...(base.environment as object),
-      training: { learningRate: 0.003, stepsPerEpoch: 6, recordsPerStep: 16, klCoefficient: 0, maxKl },
+      training: { learningRate: 0.003, stepsPerEpoch: 6, recordsPerStep: 16, klCoefficient: 0, ...caps },
     },
     guards: { flatRewards: null },
   };
@@ -67,7 +68,7 @@ async function drift(name: string, maxKl: number): Promise<number[]> {
     finish_reason,
   };
   let { state } = prepared;
-  const kls: number[] = [];
+  const epochs: Metrics[] = [];
   for (let epoch = 1; epoch <= 4; epoch++) {
     const pool = Array.from({ length: 16 }, (_, index): EnvironmentPoolRecord => ({
       id: `epoch-${epoch}/task-${index}`,
@@ -88,17 +89,34 @@ async function drift(name: string, maxKl: number): Promise<number[]> {
       decisions: environmentPool,
     });
     state = { ...state, environment: policy };
-    kls.push(metrics['env/kl']!);
+    epochs.push(metrics);
   }
-  return kls;
+  return epochs;
 }
 
+const distances = (epochs: readonly Metrics[]): number[] => epochs.map((metrics) => metrics['env/kl']!);
+/** A cap on the distance that is out of reach: it is measured, and nothing acts on it. */
+const measured = { maxKl: 1000 };
+
 test('a simulator that runs away from its start is pulled back, and is not where the cap is out of reach', async () => {
-  // A cap that is out of reach: the distance is measured, and nothing acts on it.
-  const free = await drift('free', 1000);
+  const free = distances(await drift('free', measured));
   const cap = free.at(-1)! / 8;
   expect(cap).toBeGreaterThan(0.01);
-  const held = await drift('held', cap);
+  const held = distances(await drift('held', { maxKl: cap }));
   for (const kl of held) expect(kl).toBeLessThanOrEqual(2 * cap);
   expect(held.at(-1)).toBeGreaterThan(0);
+}, 240_000);
+
+test('steps that are capped are short ones, and lead less far', async () => {
+  const free = await drift('long-steps', measured);
+  const cap = free[0]!['env/kl']! / 200;
+  const capped = await drift('short-steps', { ...measured, maxStepKl: cap });
+  for (const metrics of capped) {
+    expect(metrics['env/step_kl']).toBeGreaterThan(0);
+    expect(metrics['env/step_kl']).toBeLessThanOrEqual(cap);
+    expect(metrics['env/steps']).toBe(6);
+  }
+  expect(capped[0]!['env/step_share']).toBeLessThan(1);
+  expect(free[0]).not.toHaveProperty('env/step_kl');
+  expect(distances(capped).at(-1)).toBeLessThan(distances(free).at(-1)! / 2);
 }, 240_000);
