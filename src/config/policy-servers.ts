@@ -22,7 +22,7 @@ export const servedRoles = ({ environment }: Pick<Experiment, 'environment'>): R
   environment.serving === undefined ? ['agent', 'environment'] : ['agent'];
 
 /** What a server apart from `serving` does for a run. */
-export const serverUses = ['simulator', 'solver'] as const;
+export const serverUses = ['simulator', 'solver', 'wording'] as const;
 export type ServerUse = (typeof serverUses)[number];
 
 /** A server that a run asks besides `serving`, with the field that names it. */
@@ -37,10 +37,14 @@ export function serversApart({
   world,
 }: Pick<Experiment, 'environment' | 'world'>): ServerApart[] {
   const solver = 'vote' in world ? world.vote?.solver : undefined;
+  const wording = 'wording' in world ? world.wording?.server : undefined;
   return [
     ...(environment.serving === undefined
       ? []
       : [{ use: 'simulator', field: 'environment.serving', server: environment.serving } as const]),
+    ...(wording === undefined
+      ? []
+      : [{ use: 'wording', field: 'world.wording.server', server: wording } as const]),
     ...(solver === undefined ? [] : [{ use: 'solver', field: 'world.vote.solver', server: solver } as const]),
   ];
 }

@@ -31,6 +31,7 @@ export const pricesSchema = z
     millionTokensSampled: price.describe('A million tokens that a model server writes.'),
     millionTokensRead: price.describe('A million tokens that a model server reads, the prompts.'),
     simulator: serverPrice.describe('Of the simulator’s own server (`environment.serving`).'),
+    wording: serverPrice.describe('Of the server that words tasks (`world.wording.server`).'),
     solver: serverPrice.describe('Of the server that votes on labels (`world.vote.solver`).'),
     gpuHour: price.describe('An hour of one GPU.'),
     gpus: z

@@ -27,6 +27,8 @@ export interface Candidate<Item> {
   parsed: ParsedTask;
   /** Repair rounds so far; absent in worlds that take the first text. */
   repairs?: number;
+  /** Whether the words are a model's, and not the code's own; absent in worlds that ask for none. */
+  worded?: boolean;
   /** Absent in worlds whose labels need no vote. */
   label?: LabelRecord;
 }

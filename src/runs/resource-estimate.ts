@@ -15,12 +15,14 @@ export interface ResourceEstimate {
   simulatorTokens: number;
   /** Of them, those of votes. */
   voteTokens: number;
+  /** Of them, those of wordings. */
+  wordingTokens: number;
   activities: number;
   events: number;
   /** Runs of the experiment's workflow: it continues as new. */
   runs: number;
   /** Prompts that are sent, by kind; samples of one prompt count once, unless each is a request of its own. */
-  prompts: { simulator: number; agent: number; repair: number; vote: number };
+  prompts: { simulator: number; agent: number; repair: number; vote: number; wording: number };
 }
 
 /** Drawing, rewards, filter. */
@@ -49,7 +51,9 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   const written = rounds * environment.promptsPerEpoch * variationsWritten(experiment);
   const repairs = (world.repairs?.limit ?? 0) * environment.sampling.maxTokens;
   const votes = (world.vote?.votes ?? 0) * (world.vote?.solver?.maxTokens ?? agent.sampling.maxTokens);
-  const generationTokens = written * (environment.sampling.maxTokens + repairs + votes);
+  const wordings =
+    world.wording === undefined ? 0 : (world.wording.server?.maxTokens ?? environment.sampling.maxTokens);
+  const generationTokens = written * (environment.sampling.maxTokens + repairs + votes + wordings);
   const rolloutTokens = (rolloutsPerEpoch + frozenRollouts) * agent.sampling.maxTokens;
   const checkRollouts = evaluations + gateChecks * (gate?.tasks ?? 0);
   const datasetTokens = poolTokens(experiment, world.baseTasks(randomStream(0)).length);
@@ -65,6 +69,7 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
       epochs * (newTasks + drawn + frozenPrompts) + evaluated * heldOut + gateChecks * (gate?.tasks ?? 0),
     repair: epochs * written * (world.repairs?.limit ?? 0),
     vote: epochs * votePrompts,
+    wording: world.wording === undefined ? 0 : epochs * written,
   };
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);
@@ -85,9 +90,12 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
     evaluations,
     tokens,
     simulatorTokens:
-      epochs * written * (environment.sampling.maxTokens + repairs) +
+      epochs *
+        written *
+        (environment.sampling.maxTokens + repairs + (world.wording?.server === undefined ? wordings : 0)) +
       (experiment.arm.type === 'static' ? datasetTokens : 0),
     voteTokens: epochs * written * votes,
+    wordingTokens: epochs * written * wordings,
     activities,
     events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
     runs: Math.ceil(epochs / durability.epochsPerRun),

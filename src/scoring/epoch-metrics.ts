@@ -68,6 +68,7 @@ export class EpochMetrics {
   #excluded = 0;
   #valid = 0;
   #repairs: number | undefined;
+  #worded: number | undefined;
   #labels: { votes: number; unconfirmed: number; disputed: number } | undefined;
   #maxLength = 0;
   #clipped = 0;
@@ -108,7 +109,7 @@ export class EpochMetrics {
   /** A task with its score, in the order of the tasks, after all groups. */
   addTask(
     index: number,
-    { source, valid, invalid_reason, spec, repeats, repairs, label }: TaskRecord,
+    { source, valid, invalid_reason, spec, repeats, repairs, worded, label }: TaskRecord,
     score: ScoreRecord,
   ): void {
     if (valid) this.#valid += 1;
@@ -117,6 +118,7 @@ export class EpochMetrics {
     if (spec !== null) this.#specs.push(spec);
     if (repeats > 0) this.#repeats += 1;
     if (repairs !== undefined) this.#repairs = (this.#repairs ?? 0) + repairs;
+    if (worded !== undefined) this.#worded = (this.#worded ?? 0) + Number(worded);
     if (label) this.#addLabel(label, invalid_reason);
     if (invalid_reason === HELD_OUT) this.#excluded += 1;
     if (invalid_reason === HELD_OUT || (spec !== null && this.#heldOutSpecs.has(spec))) this.#heldOut += 1;
@@ -169,6 +171,7 @@ export class EpochMetrics {
       'env/archive_distance': await archiveDistance(this.#specs, archive, { ...(slices && { slices }) }),
       ...countsByName('env/invalid', this.#invalid),
       ...(this.#repairs !== undefined && { 'env/repairs': this.#repairs }),
+      ...(this.#worded !== undefined && { 'env/worded': this.#worded }),
       ...(this.#labels && {
         'env/label_votes': this.#labels.votes,
         'env/labels_unconfirmed': this.#labels.unconfirmed,

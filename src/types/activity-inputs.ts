@@ -122,6 +122,7 @@ export const commitInput = z.strictObject({
         .strictObject({
           simulator: z.strictObject(tokenCounts).exactOptional(),
           solver: z.strictObject(tokenCounts).exactOptional(),
+          wording: z.strictObject(tokenCounts).exactOptional(),
         })
         .exactOptional(),
     })

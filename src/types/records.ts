@@ -103,6 +103,8 @@ export interface TaskRecord {
   repeats: number;
   /** Times that the simulator was asked again before this text; absent in worlds that take the first. */
   repairs?: number;
+  /** Whether a model worded it, and not code; absent in worlds that ask for no words. */
+  worded?: boolean;
   /** The vote on the simulator's own label; absent in worlds without one. */
   label?: LabelRecord;
   spec: TaskSpec | null;

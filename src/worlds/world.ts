@@ -81,6 +81,19 @@ export interface LabelVote {
   tally(spec: TaskSpec, answers: readonly string[]): { agreeing: number; disputed: boolean };
 }
 
+/** Asking a model for the words of a task whose label code has computed. */
+export interface TaskWording {
+  /** A model of its own server that words, and how it is asked; absent if the simulator does. */
+  readonly server?: {
+    readonly model: string;
+    readonly temperature?: number | undefined;
+    readonly maxTokens?: number | undefined;
+  };
+  prompt(spec: TaskSpec): string;
+  /** The task in these words; undefined if they do not say what they must: it keeps the code's own. */
+  apply(spec: TaskSpec, text: string): TaskSpec | undefined;
+}
+
 /**
  * A family of tasks. The simulator model writes a task as text; everything that decides success is code, so
  * no model judges its own work. All methods are pure: randomness comes from the stream they are given.
@@ -123,6 +136,8 @@ export interface World {
   readonly repairs?: Repairs;
   /** Absent if code computes every label, or the simulator's labels are trusted. */
   readonly vote?: LabelVote;
+  /** Absent if a task is worded by who writes it. */
+  readonly wording?: TaskWording;
   /** Parses the simulator's text into a task, or returns the reason it is invalid. */
   parseTask(text: string): ParsedTask;
   /** What the agent is given. */

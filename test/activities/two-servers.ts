@@ -9,17 +9,22 @@ import type { FakeChat } from '../../test-support/fake-chat.ts';
 import { fakeLanguageModel } from '../../test-support/fake-language-model.ts';
 import type { LanguagePlayer } from '../../test-support/fake-language-model.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import type { FakeModel } from '../../test-support/fake-model-server.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
 import { begin, createActivities, plainDependencies } from '../../test-support/plain-epochs.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 
 /**
- * A run of the language world on the embedded server, beside which an API with chat completions is on the
- * operator's list as `endpoint:api`.
+ * A run of a world in words (by default Language) on the embedded server, beside which an API with chat completions
+ * is on the operator's list as `endpoint:api`.
  */
 export async function runWithApi(
   fields: Record<string, unknown>,
-  { permits = true, player = {} }: { permits?: boolean; player?: LanguagePlayer } = {},
+  {
+    permits = true,
+    player = {},
+    model,
+  }: { permits?: boolean; player?: LanguagePlayer; model?: FakeModel } = {},
 ) {
   const home = await temporaryFolder();
   const file = withFields(
@@ -37,10 +42,10 @@ export async function runWithApi(
     fields,
   );
   const settings = parseExperiment(file).world as LanguageSettings;
-  const plays = fakeLanguageModel(settings, player);
+  const plays = model ?? fakeLanguageModel(settings, player);
   let answersLeft = Infinity;
-  const chat: FakeChat = ([message], random, { model, response_format }) =>
-    answersLeft-- > 0 ? plays(message!.content, random, model, response_format) : 503;
+  const chat: FakeChat = ([message], random, { model: name, response_format }) =>
+    answersLeft-- > 0 ? plays(message!.content, random, name, response_format) : 503;
   const own = await FakeModelServer.start({ model: plays, seedRule: 'embedded' });
   const api = await FakeModelServer.start({ model: () => 'never', chat });
   onTestFinished(async () => {

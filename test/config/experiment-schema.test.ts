@@ -47,6 +47,7 @@ describe('the schema for editors', () => {
     'best-of-n-api',
     'api-simulator',
     'calls',
+    'calls-worded',
     'travel',
   ])('accepts experiments/%s.json', (name) => {
     expect(accepts(experimentFile(name))).toBe(true);

@@ -78,7 +78,7 @@ describe('what a run would use', () => {
       resources: {
         ...run.resources,
         tokens: 7_200_000,
-        prompts: { simulator: 100, agent: 900, repair: 10, vote: 100 },
+        prompts: { simulator: 100, agent: 900, repair: 10, vote: 100, wording: 0 },
       },
       prompts: {
         simulator: { mean: 50, longest: 60 },

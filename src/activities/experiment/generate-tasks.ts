@@ -11,6 +11,7 @@ import {
   structuredOutput,
 } from '../../curriculum/generate-candidates.ts';
 import type { Candidate } from '../../curriculum/generate-candidates.ts';
+import { wordTasks } from '../../curriculum/word-tasks.ts';
 import { taskFeatures } from '../../curriculum/task-features.ts';
 import { epochId } from '../../formats/epoch-id.ts';
 import type { CompletionRequest } from '../../inference/policy-client.ts';
@@ -62,8 +63,10 @@ export function createGenerateTasks(dependencies: Dependencies) {
         (async function* () {
           for (const request of planned) {
             const candidates = await generateCandidates(client, context, request);
+            const { model, seed } = request.request;
+            await wordTasks(client, context, candidates, { model, seed });
             await rejectTooLong(client, context, candidates, state.agent.name);
-            const voter = { model: state.initial_agent.name, seed: request.request.seed };
+            const voter = { model: state.initial_agent.name, seed };
             await confirmLabels(client, context, candidates, voter);
             for (const candidate of candidates) yield taskRecord(context, epoch, history, candidate);
           }
@@ -140,7 +143,7 @@ function taskRecord(
   { experiment, world }: Phase,
   epoch: number,
   history: AgentHistory,
-  { item, sample, prompt, sampled, parsed, repairs, label }: Candidate<SeedPrompt>,
+  { item, sample, prompt, sampled, parsed, repairs, worded, label }: Candidate<SeedPrompt>,
 ): TaskRecord {
   return {
     id: taskId(epoch, item.prompt * variationsWritten(experiment) + sample),
@@ -153,6 +156,7 @@ function taskRecord(
     invalid_reason: parsed.valid ? '' : parsed.reason,
     repeats: 0,
     ...(repairs !== undefined && { repairs }),
+    ...(worded !== undefined && { worded }),
     ...(label && { label }),
     ...taskFeatures(world, parsed.valid ? parsed.spec : null),
     sampled,

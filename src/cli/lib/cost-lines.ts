@@ -56,6 +56,7 @@ function serverEstimate(
       tokensSampled: resources.simulatorTokens,
       tokensRead: sent.simulator * simulator.mean + sent.repair * (repair?.mean ?? 0),
     },
+    wording: { tokensSampled: resources.wordingTokens, tokensRead: sent.wording * simulator.mean },
     solver: { tokensSampled: resources.voteTokens, tokensRead: sent.vote * agent.mean },
   };
   const servers = serversApart(experiment).map(({ use }) => {

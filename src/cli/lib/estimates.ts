@@ -88,7 +88,7 @@ function tokenCounter(model: ModelSettings): TokenCounter | null {
 
 /** Tokens of all prompts that are sent. */
 export const promptTokensRead = (sent: ResourceEstimate['prompts'], prompts: PromptSizes): number =>
-  sent.simulator * prompts.simulator.mean +
+  (sent.simulator + sent.wording) * prompts.simulator.mean +
   (sent.agent + sent.vote) * prompts.agent.mean +
   sent.repair * (prompts.repair?.mean ?? 0);
 

@@ -12,6 +12,14 @@ import type { CallsSettings } from './settings.ts';
 import { callCategory, callsTaskSchema } from './task-schema.ts';
 import type { ArgumentValue, Call, CallsTask, Parameter } from './task-schema.ts';
 import { cutTrace } from './traces.ts';
+import {
+  applyWording,
+  MAX_CONTENT,
+  shortForm,
+  shortTaskSchema,
+  wordingQuestion,
+  wordPlainly,
+} from './wording.ts';
 import { leaksCall, validateCallsTask } from './validate.ts';
 
 /**
@@ -26,21 +34,32 @@ export function callsDefinition({
   style: name,
   categories,
   tasksFile,
+  wording,
 }: CallsSettings): JsonTaskDefinition<CallsTask> {
   const style: CallStyle = callStyles[name];
+  const isWorded = wording !== undefined;
   const isTraced = tasksFile.form === 'traces';
   const countArguments = ({ calls }: CallsTask): number =>
     calls.reduce((sum, call) => sum + Object.keys(call.arguments).length, 0);
   return {
     name: 'calls',
-    schema: callsTaskSchema,
-    outputSchema: callsOutputSchema({ categories }),
-    instructions: `${instructions}${isTraced ? `\n${tracedInstruction}` : ''}\n\nCategories: ${categories.join(', ')}.`,
-    validate: (task) =>
-      categories.includes(callCategory(task))
-        ? (validateCallsTask(task, isTraced ? ['user', 'tool'] : ['user']) ??
-          (leaksCall(task, style.sameText) ? 'answer_in_prompt' : undefined))
-        : 'kind_not_allowed',
+    schema: isWorded ? callsTaskSchema.or(shortTaskSchema.transform(wordPlainly)) : callsTaskSchema,
+    outputSchema: callsOutputSchema({ categories, isShort: isWorded }),
+    ...(isWorded && {
+      shown: shortForm,
+      wording: { question: wordingQuestion, apply: applyWording },
+    }),
+    instructions: `${isWorded ? shortInstructions : instructions}${isTraced && !isWorded ? `\n${tracedInstruction}` : ''}\n\nCategories: ${categories.join(', ')}.`,
+    validate: (task) => {
+      if (!categories.includes(callCategory(task))) return 'kind_not_allowed';
+      // The code's own words are as long as the values that they name.
+      if (isWorded && task.dialogue.some(({ content }) => content.length > MAX_CONTENT)) return 'too_long';
+      const lastRoles = isTraced ? (['user', 'tool'] as const) : (['user'] as const);
+      return (
+        validateCallsTask(task, lastRoles) ??
+        (leaksCall(task, style.sameText) ? 'answer_in_prompt' : undefined)
+      );
+    },
     ...(isTraced && { cutLine: (line: string) => cutIntoTasks(line, style) }),
     // Tasks that differ in the order of tools or calls alone are equal.
     canonical: ({ tools, calls, ...rest }) => ({
@@ -82,6 +101,11 @@ export function callsDefinition({
     },
   };
 }
+
+const shortInstructions = `You write training tasks in function calling for an agent. A task is one JSON object of the form of the task to vary; anything else is worth nothing. Somebody else words a request that asks for the calls.
+- tools: name, description, parameters (each with type string, integer, number, boolean, array or object; description, enum, items, properties and required where they help) and required, the names of those that must be given. Several tools make the choice harder.
+- calls: name, and in arguments the value of each parameter. Optional parameters may be left out.
+One call or several at once (parallel); one tool (simple, parallel) or several (multiple, parallel_multiple).`;
 
 const tracedInstruction =
   'The last message may also be the answer of a tool, after which the agent makes the next calls that the user asked for.';

@@ -10,8 +10,11 @@ import type { ArgumentValue, CallCategory, Parameter } from './task-schema.ts';
  */
 export const callsOutputSchema = ({
   categories,
-}: Pick<CallsSettings, 'categories'>): Record<string, unknown> =>
-  toOutputSchema([...new Set(categories)].map((category) => taskSchemas[category]));
+  isShort = false,
+}: Pick<CallsSettings, 'categories'> & { isShort?: boolean }): Record<string, unknown> =>
+  toOutputSchema(
+    [...new Set(categories)].map((category) => (isShort ? shortSchemas : taskSchemas)[category]),
+  );
 
 /** As long as may be without a dot; with dots, up to 32 letters and dots before one. */
 const toolName = z.string().regex(/^(?:[A-Za-z_]\w{0,63}|[A-Za-z_](?:\w|\.[A-Za-z_]){0,31})$/);
@@ -94,4 +97,17 @@ const taskSchemas: Record<CallCategory, z.ZodType> = {
   multiple: z.strictObject({ dialogue, tools: tools.several, calls: calls.single }),
   parallel: z.strictObject({ dialogue, tools: tools.single, calls: calls.several }),
   parallel_multiple: z.strictObject({ dialogue, tools: tools.several, calls: calls.several }),
+};
+
+const shortCall = z
+  .strictObject({ name: toolName, arguments: z.record(nameSchema, value) })
+  .meta({ id: 'shortCall' });
+const shortCalls = { single: z.array(shortCall).length(1), several: z.array(shortCall).min(2).max(8) };
+
+/** Without a dialogue, and with one value for each argument (`world.wording`). */
+const shortSchemas: Record<CallCategory, z.ZodType> = {
+  simple: z.strictObject({ tools: tools.single, calls: shortCalls.single }),
+  multiple: z.strictObject({ tools: tools.several, calls: shortCalls.single }),
+  parallel: z.strictObject({ tools: tools.single, calls: shortCalls.several }),
+  parallel_multiple: z.strictObject({ tools: tools.several, calls: shortCalls.several }),
 };

@@ -7,6 +7,7 @@ import {
   simulatorFormatField,
   tasksFileField,
   voteField,
+  wordingField,
 } from '../json-tasks/settings.ts';
 import { callCategories } from './task-schema.ts';
 
@@ -32,6 +33,7 @@ export const callsSettings = z
     band: bandField,
     repairs: repairsField,
     vote: voteField,
+    wording: wordingField,
     tasksFile: tasksFileField
       .extend({
         form: z
@@ -48,4 +50,8 @@ export const callsSettings = z
 
 export type CallsSettings = z.infer<typeof callsSettings>;
 
-export const callsProblems = (settings: CallsSettings): Generator<string> => bandProblems(settings);
+export function* callsProblems(settings: CallsSettings): Generator<string> {
+  yield* bandProblems(settings);
+  if (settings.wording !== undefined && settings.vote?.solver !== undefined)
+    yield 'world.vote.solver: got settings; with world.wording code computes the labels, and nobody votes';
+}

@@ -3,9 +3,9 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
-import type { LabelVote, Latents, ParsedTask, TaskSpec, Verdict, World } from '../world.ts';
+import type { LabelVote, Latents, ParsedTask, TaskSpec, TaskWording, Verdict, World } from '../world.ts';
 import { framePrompt, repairPrompt, simulatorFormat, variationPrompt, voteSolver } from './prompts.ts';
-import type { JsonTaskSettings, TasksFile, VoteSettings } from './settings.ts';
+import type { JsonTaskSettings, TasksFile, VoteSettings, WordingSettings } from './settings.ts';
 import { readTasksFile } from './tasks-file.ts';
 import type { LineTasks, OwnTasks } from './tasks-file.ts';
 import { parseUntrustedJson } from './untrusted-json.ts';
@@ -25,6 +25,13 @@ export interface JsonTaskDefinition<Task> {
   validate(task: Task): string | undefined;
   /** Cuts a line of the user's file into tasks; absent if a line is a task. */
   readonly cutLine?: (line: string) => LineTasks;
+  /** The task as the simulator is shown it, if that is shorter than the task itself. */
+  readonly shown?: (task: Task) => unknown;
+  /** What a model is asked for the words of a task, and the task in its words; absent if the simulator words it. */
+  readonly wording?: {
+    readonly question: (task: Task) => string;
+    readonly apply: (task: Task, text: string) => Task | undefined;
+  };
   /** The canonical form of equivalent tasks. */
   canonical?(task: Task): Task;
   /** The agent's system message, if any, and its question. */
@@ -48,6 +55,7 @@ export interface JsonTaskDefinition<Task> {
 export interface JsonTaskWorldSettings extends JsonTaskSettings {
   tasksFile: TasksFile;
   vote?: VoteSettings;
+  wording?: WordingSettings;
 }
 
 /** Parses a text into a task in canonical JSON, or returns the reason it is invalid. */
@@ -109,8 +117,11 @@ export function createJsonTaskWorld<Task>(
       `experiment: world.tasksFile: got ${JSON.stringify(settings.tasksFile.path)}; a worker reads it, not this`,
     );
   const taskOf = (spec: TaskSpec): Task => JSON.parse(spec) as Task;
+  const shown = (spec: TaskSpec): TaskSpec =>
+    definition.shown === undefined ? spec : canonicalJson(definition.shown(taskOf(spec)));
+  const wording = settings.wording && definition.wording;
   const vote =
-    settings.vote && definition.answersAgree
+    settings.vote && definition.answersAgree && wording === undefined
       ? {
           ...labelVote(definition, definition.answersAgree, settings.vote),
           ...voteSolver(settings.vote.solver, settings.format, (spec, format) =>
@@ -130,12 +141,16 @@ export function createJsonTaskWorld<Task>(
       },
     }),
     ...(vote && { vote }),
+    ...(wording && { wording: taskWording(wording, settings) }),
     baseTasks: () => [...own.base],
     heldOutTasks: () => [...own.heldOut],
     environmentPrompt: (history, seedTask) =>
-      variationPrompt(settings, definition.instructions, history, { seedTask }),
+      variationPrompt(settings, definition.instructions, history, { seedTask: shown(seedTask) }),
     exemplarPrompt: (history, seedTask, exemplars) =>
-      variationPrompt(settings, definition.instructions, history, { seedTask, exemplars }),
+      variationPrompt(settings, definition.instructions, history, {
+        seedTask: shown(seedTask),
+        exemplars: exemplars.map(({ spec, reward }) => ({ spec: shown(spec), reward })),
+      }),
     parseTask: (text) => parseJsonTask(definition, text),
     agentPrompt: (spec) => agentPrompt(definition, settings, taskOf(spec)),
     kind: (spec) => definition.kind(taskOf(spec)),
@@ -160,6 +175,26 @@ export function createJsonTaskWorld<Task>(
       throw new InvalidConfig(
         `experiment: the world "${definition.name}" has no corpus; its models must be pretrained, without warmUp`,
       );
+    },
+  };
+}
+
+function taskWording<Task>(
+  { question, apply }: NonNullable<JsonTaskDefinition<Task>['wording']>,
+  settings: JsonTaskWorldSettings,
+): TaskWording {
+  const server = settings.wording?.server;
+  const ownFormat = server?.api === 'chat' ? 'plain' : settings.format;
+  const format = server === undefined ? simulatorFormat(settings) : ownFormat;
+  return {
+    ...(server && {
+      server: { model: server.model, temperature: server.temperature, maxTokens: server.maxTokens },
+    }),
+    prompt: (spec) =>
+      framePrompt(format, 'You word requests of users to an assistant.', question(JSON.parse(spec) as Task)),
+    apply: (spec, text) => {
+      const worded = apply(JSON.parse(spec) as Task, text);
+      return worded === undefined ? undefined : canonicalJson(worded);
     },
   };
 }

@@ -34,15 +34,19 @@ export const repairsField = z
   .default(1)
   .describe('Times that a text which is no task is asked for again, with the reason in the prompt.');
 
-const solverField = z
-  .strictObject({
+/** A model behind a server, and how it is sampled. */
+const helperField = (role: string) =>
+  z.strictObject({
     ...frozenServerFields,
-    temperature: nonNegativeNumber.optional().describe('Sampling temperature. Left out = the agent’s.'),
+    temperature: nonNegativeNumber.optional().describe(`Sampling temperature. Left out = the ${role}’s.`),
     maxTokens: positiveCount
       .optional()
-      .describe('Maximum number of new tokens in a vote. Left out = as many as the agent has.'),
-  })
-  .describe('A model that votes in the place of the initial agent, such as one behind an API.');
+      .describe(`Maximum number of new tokens in an answer. Left out = as many as the ${role} has.`),
+  });
+
+const solverField = helperField('agent').describe(
+  'A model that votes in the place of the initial agent, such as one behind an API.',
+);
 
 export const voteField = z
   .strictObject({
@@ -67,6 +71,19 @@ export const voteField = z
   .prefault({})
   .describe('Independent check of the simulator’s own labels; null = they are believed.');
 
+export const wordingField = z
+  .strictObject({
+    server: helperField('simulator')
+      .optional()
+      .describe('A model that words, such as one behind an API. Left out = the simulator.'),
+  })
+  .optional()
+  .describe(
+    'The simulator writes tools and calls alone: the calls are the label, so no vote is needed, and a model ' +
+      'words the request. Left out = the simulator writes dialogue and label.',
+  );
+
+export type WordingSettings = z.infer<typeof wordingField>;
 export type VoteSettings = z.infer<typeof voteField>;
 
 export const tasksFileField = z.strictObject({
