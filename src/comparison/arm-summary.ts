@@ -1,3 +1,4 @@
+import type { Experiment } from '../config/experiment.ts';
 import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { trailingMean, WINDOW } from '../report/findings.ts';
 import { guards } from '../report/guards.ts';
@@ -12,7 +13,14 @@ import type { SeedDifference, SeedEstimate } from './seed-estimates.ts';
 
 /** A value an epoch, from epoch 1 on, each the mean over the seeds. */
 export type EpochSeries = Record<
-  'success' | 'difficulty' | 'correctLength' | 'informative' | 'unsolved' | 'solved',
+  | 'success'
+  | 'difficulty'
+  | 'correctLength'
+  | 'informative'
+  | 'unsolved'
+  | 'solved'
+  | 'calibration'
+  | 'simulatorKlOfCap',
   (number | null)[]
 >;
 
@@ -105,23 +113,29 @@ export const mapMetrics = <T>(value: (metric: RunMetricName) => T): Record<RunMe
   Object.fromEntries(runMetricNames.map((metric) => [metric, value(metric)])) as Record<RunMetricName, T>;
 
 function epochSeries(runs: readonly RunRecord[]): EpochSeries {
-  const epochs = runs.map(({ rows, experiment }) => ({
-    rows: trained(rows),
-    n: experiment.agent.rolloutsPerTask,
-  }));
-  const meanByEpoch = (value: (row: EpochRow, n: number) => number | null): (number | null)[] =>
+  const epochs = runs.map(({ rows, experiment }) => ({ rows: trained(rows), experiment }));
+  const meanByEpoch = (value: (row: EpochRow, experiment: Experiment) => number | null): (number | null)[] =>
     range(epochs[0]?.rows.length ?? 0).map((index) => {
-      const values = epochs.map(({ rows, n }) => (rows[index] === undefined ? null : value(rows[index], n)));
+      const values = epochs.map(({ rows, experiment }) =>
+        rows[index] === undefined ? null : value(rows[index], experiment),
+      );
       return mean(measured(values));
     });
+  const shareOf = (k: (n: number) => number) =>
+    meanByEpoch((row, { agent: { rolloutsPerTask: n } }) => shareSolved([row], k(n), n));
   const metric = (name: string) => meanByEpoch(({ metrics }) => metrics[name] ?? null);
   return {
     success: metric('env/success_rate'),
     difficulty: metric('env/difficulty'),
     correctLength: metric('completions/correct_mean_length'),
     informative: metric('env/effective_group_ratio'),
-    unsolved: meanByEpoch((row, n) => shareSolved([row], 0, n)),
-    solved: meanByEpoch((row, n) => shareSolved([row], n, n)),
+    unsolved: shareOf(() => 0),
+    solved: shareOf((n) => n),
+    calibration: metric('env/calibration_error'),
+    simulatorKlOfCap: meanByEpoch(({ metrics }, { environment }) => {
+      const [kl, cap] = [metrics['env/kl'] ?? null, environment.training?.maxKl ?? null];
+      return kl === null || cap === null ? null : kl / cap;
+    }),
   };
 }
 

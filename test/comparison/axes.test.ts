@@ -2,12 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { seedCharts } from '../../src/comparison/axes-charts.ts';
 import { curveOverTime, summarizeAxes } from '../../src/comparison/axes.ts';
 import { armCostsMarkdown } from '../../src/comparison/costs.ts';
+import { curriculumCharts } from '../../src/comparison/curriculum-charts.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import { comparison, runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
 
 const plan = comparison();
+const cap = plan.arms.tuned!.environment.training!.maxKl!;
 /** Writes 100 texts an epoch and updates its simulator twice. */
 const trains: Course = {
   heldOut: (seed) => [0.1, 0.4 + seed / 100, 0.6, 0.8],
@@ -18,6 +20,7 @@ const trains: Course = {
     'env/steps': 2,
     'env/calibration_error': 0.4 - epoch / 40,
     'env/kl_capped': epoch > 9 ? 1 : 0,
+    'env/kl': (epoch / 12) * cap,
     'env/rate_tenths/4': 5,
     'env/rate_tenths_kept/4': 4,
     'env/rate_tenths/9': 2,
@@ -110,13 +113,25 @@ describe('what kept simulators from α', () => {
 
   test('is said by arm: distance from α, caps, and held-out tasks among the written', () => {
     expect(text).toContain(
-      '| arm | epoch in which success entered the band (5-epoch mean) | \\|p̂ − α\\| of new tasks, first 5 epochs | \\|p̂ − α\\| of new tasks, last 5 epochs | updates of the ' +
+      '| arm | epoch in which success entered the band (5-epoch mean) | \\|p̂ − α\\| of new tasks, first 5 epochs | ' +
+        '\\|p̂ − α\\| of new tasks, last 5 epochs | epochs with the KL of the simulator at its cap | updates of the ' +
         'simulator that the cap of its KL acted on |',
     );
     expect(text).toContain(
-      '| tuned | 5 (all seeds alike) | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.250 (all seeds alike) |',
+      '| tuned | 5 (all seeds alike) | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.167 (all seeds alike) | ' +
+        '0.250 (all seeds alike) |',
     );
-    expect(text).toContain('| random | never | – | – | – |');
+    expect(text).toContain('| random | never | – | – | – | – |');
+  });
+
+  test('and drawn by epoch: distance from α, and the KL over its cap', () => {
+    const { courses } = summed.arms[0]!;
+    expect(courses.calibration[3]).toBeCloseTo(0.3, 9);
+    expect(courses.simulatorKlOfCap[5]).toBeCloseTo(0.5, 9);
+    const charts = curriculumCharts(summed).map(({ id }) => id);
+    expect(charts).toEqual(expect.arrayContaining(['calibration', 'kl-of-cap']));
+    // Of a frozen simulator nothing is drawn.
+    expect(summed.arms[1]!.courses.simulatorKlOfCap.every((share) => share === null)).toBe(true);
   });
 
   test('and what the filter keeps, by tenth of p̂', () => {
