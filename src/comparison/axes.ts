@@ -1,6 +1,7 @@
 import { measured } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { areaUnderCurve } from './learning-curve.ts';
+import { heldOutScore } from './run-metrics.ts';
 import type { RunRecord } from './run-metrics.ts';
 import { estimateOverSeeds } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
@@ -89,7 +90,7 @@ function curveAlong(rows: readonly EpochRow[], used: Used): AxisPoint[] {
   // An evaluation after epochs that used nothing takes the place of the one before.
   const scores = new Map<number, number>();
   for (const [row, { metrics }] of rows.entries()) {
-    const score = metrics['eval/heldout'];
+    const score = heldOutScore(metrics);
     const amount = used(rows, row);
     if (typeof score === 'number' && amount !== null) scores.set(amount, score);
   }

@@ -6,6 +6,7 @@ import { measured, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { ArmRun } from '../types/comparison-inputs.ts';
 import type { Origin } from '../runs/file-schemas.ts';
+import type { Metrics } from '../types/run-state.ts';
 import { areaUnderCurve, rolloutsToThreshold, scoreAt } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
 
@@ -216,6 +217,10 @@ export interface RunRecord extends ArmRun {
   origin: Origin;
 }
 
+/** Held-out success of an evaluation: the exact probability where it was measured, which has no sampling noise. */
+export const heldOutScore = (metrics: Metrics): number | null =>
+  metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null;
+
 /**
  * Held-out success against the rollouts made: exact where it was measured, else sampled. Rollouts may
  * be below the budget, as invalid tasks get none.
@@ -225,7 +230,7 @@ export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
   let made = 0;
   for (const { metrics } of rows) {
     made += metrics['rollouts/count'] ?? 0;
-    const score = metrics['eval/heldout_probability'] ?? metrics['eval/heldout'];
+    const score = heldOutScore(metrics);
     if (typeof score === 'number') scores.set(made, score);
   }
   return [...scores].map(([rollouts, score]) => ({ rollouts, score }));

@@ -56,6 +56,18 @@ describe('axes other than rollouts', () => {
     });
   });
 
+  test('go by the exact held-out success where it was measured, as the curve over rollouts does', () => {
+    const exact = records.map((run) => ({
+      ...run,
+      rows: run.rows.map((row) =>
+        'eval/heldout' in row.metrics
+          ? { ...row, metrics: { ...row.metrics, 'eval/heldout_probability': 0.25 } }
+          : row,
+      ),
+    }));
+    for (const axis of summarizeAxes(['tuned'], exact)) expect(axis.arms[0]!.area?.mean).toBeCloseTo(0.25, 9);
+  });
+
   test('are not there for runs that have not counted them', () => {
     const uncounted = { ...trains, metrics: () => ({}) };
     const plain = summarize(plan, runs(plan, { tuned: uncounted, random: uncounted }), []);
