@@ -338,7 +338,12 @@ function* textProblems({ world, agent, environment }: Experiment): Generator<str
 }
 
 function* evaluationProblems({ evaluation, agent, serving }: Experiment): Generator<string> {
-  const { passAtK, samples, temperature, exact } = evaluation;
+  const { passAtK, samples, temperature, exact, logprob } = evaluation;
+  if (logprob && serving.type !== 'embedded')
+    yield (
+      `evaluation.logprob: got true; a server of serving.type "${serving.type}" gives no probabilities of whole ` +
+      'answers: leave it out, or expected "embedded"'
+    );
   if (exact && temperature !== 1)
     yield `evaluation.exact: got true; the probability is that at evaluation.temperature 1, and it is ${temperature}`;
   if (exact && serving.type !== 'embedded')

@@ -323,6 +323,14 @@ export const evaluationSettingsSchema = z
           'sampling noise. Only with the embedded server, at temperature 1, and in worlds where one text alone ' +
           'is right. Left out = not reported.',
       ),
+    logprob: z
+      .boolean()
+      .optional()
+      .describe(
+        'Report the mean log-probability of the reference answers to held-out tasks: of a few updates it shows ' +
+          'what success is too coarse for. Only with the embedded server, and in worlds of one turn. Left out = ' +
+          'not reported.',
+      ),
     excludeHeldOut: z
       .boolean()
       .optional()

@@ -8,7 +8,7 @@ import { mean } from '../numerics/arithmetic.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import { attemptTasks } from '../rollouts/task-attempts.ts';
 import type { ModelDependencies } from '../rollouts/completion-requests.ts';
-import { runPhaseOnce } from '../runtime/run-once.ts';
+import { runOnce } from '../runtime/run-once.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { FileRef } from '../store/references.ts';
@@ -33,11 +33,11 @@ interface MeasuredCandidates {
 export async function tasksOfBin(
   dependencies: ModelDependencies,
   mutex: KeyedMutex,
-  { experiment }: Phase,
+  { experiment, world }: Phase,
   state: RunState,
 ): Promise<{ specs: string[]; tokens: number; metrics: Metrics }> {
   const arm = armOf(experiment);
-  const { file, tokens } = await measureCandidates(dependencies, mutex, experiment, state);
+  const { file, tokens } = await measureCandidates(dependencies, mutex, { experiment, world }, state);
   const measured = await collect(dependencies.store.records<MeasuredTaskRecord>(file));
   if (measured.length < arm.tasks)
     throw new InvalidConfig(
@@ -74,29 +74,29 @@ function armOf({ arm }: Pick<Experiment, 'arm'>): SuccessBinArm {
  * Measures the candidates once for all arms that need the same ones: recorded under what they depend on, as
  * a warm-up is. Runs of one worker wait for the first.
  */
-async function measureCandidates(
+function measureCandidates(
   dependencies: ModelDependencies,
   mutex: KeyedMutex,
-  experiment: Experiment,
+  { experiment, world }: Pick<Phase, 'experiment' | 'world'>,
   { agent: policy, held_out }: RunState,
 ): Promise<MeasuredCandidates> {
-  const { seed, world, agent, serving, durability } = experiment;
+  const { seed, agent, serving, durability } = experiment;
   const { type, candidates, attempts } = armOf(experiment);
-  const recipe = await dependencies.store.putJson({
+  const inputHash = hashOf({
     seed,
-    world,
+    world: experiment.world,
     serving,
-    agent: { sampling: agent.sampling, rolloutsPerTask: agent.rolloutsPerTask },
+    policy,
+    held_out,
+    sampling: agent.sampling,
+    rolloutsPerTask: agent.rolloutsPerTask,
+    promptsPerRequest: durability.promptsPerRequest,
     arm: { type, candidates, attempts },
-    durability: {
-      promptsPerRequest: durability.promptsPerRequest,
-      requestTimeoutSeconds: durability.requestTimeoutSeconds,
-    },
   });
-  const input = { run: { id: sharedId, experiment: recipe }, epoch: 0, policy, heldOut: held_out };
-  return mutex.runExclusive(hashOf(input), dependencies.activityContext(), () =>
-    runPhaseOnce(dependencies, 'initial-success', input, (context) =>
-      attemptCandidates(dependencies, context, input),
+  const key = { experiment: sharedId, epoch: 0, phase: 'initial-success', inputHash };
+  return mutex.runExclusive(inputHash, dependencies.activityContext(), () =>
+    runOnce(dependencies, key, (work) =>
+      attemptCandidates(dependencies, { experiment, world, inputHash, work }, policy, held_out),
     ),
   );
 }
@@ -104,7 +104,8 @@ async function measureCandidates(
 async function attemptCandidates(
   dependencies: ModelDependencies,
   context: Phase,
-  { policy, heldOut }: { policy: PolicyVersion; heldOut: FileRef },
+  policy: PolicyVersion,
+  heldOut: FileRef,
 ): Promise<MeasuredCandidates> {
   const { experiment, world } = context;
   const arm = armOf(experiment);

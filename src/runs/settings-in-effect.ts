@@ -75,11 +75,14 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
   };
 }
 
-/** Why the right answer's probability is not the chance of being right. */
-const exactProblem = ({ exact }: Experiment['evaluation'], world: World): string | undefined =>
-  exact && world.hasUniqueAnswers !== true
-    ? `evaluation.exact: got true; the world "${world.name}" takes more than one text for right: leave it out`
-    : undefined;
+/** Why the right answer's probability is not the chance of being right, or cannot be had in one pass. */
+function exactProblem({ exact, logprob }: Experiment['evaluation'], world: World): string | undefined {
+  if (exact && world.hasUniqueAnswers !== true)
+    return `evaluation.exact: got true; the world "${world.name}" takes more than one text for right: leave it out`;
+  if (logprob && world.turns !== undefined)
+    return `evaluation.logprob: got true; a rollout of the world "${world.name}" takes several turns: leave it out`;
+  return undefined;
+}
 
 /** What an arm needs of a world that the world does not have: `<field>: got <value>; <what is missing>`. */
 function armProblem(arm: Arm, world: World): string | undefined {

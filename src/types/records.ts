@@ -205,6 +205,8 @@ export interface VerdictRecord {
   solved?: boolean;
   /** Of the right answer, by the agent's own distribution; only with `evaluation.exact`, and in sample 0. */
   probability?: number;
+  /** Of the reference answer and its end, in nats; only with `evaluation.logprob`, in sample 0. */
+  logprob?: number;
   answer: string;
   /** Why there is no answer; absent if there is one. */
   reason?: 'prompt_too_long';

@@ -132,13 +132,15 @@ async function heldOutMetrics(
   const byMetric: SuccessCounts = new Map();
   const byTask: SuccessCounts = new Map();
   const probabilities = new Map<string, number[]>();
+  const logprobs: number[] = [];
   for (const file of files) {
     for await (const verdict of store.records<VerdictRecord>(file)) {
-      const { task_id, kind, difficulty, probability, solved = verdict.reward === 1 } = verdict;
+      const { task_id, kind, difficulty, probability, logprob, solved = verdict.reward === 1 } = verdict;
       countVerdict(byMetric, 'eval/heldout', solved);
       countVerdict(byMetric, `eval/heldout/${kind}`, solved);
       countVerdict(byMetric, `eval/heldout_difficulty/${difficulty}`, solved);
       countVerdict(byTask, task_id, solved);
+      if (logprob !== undefined) logprobs.push(logprob);
       if (probability === undefined) continue;
       const exact = 'eval/heldout_probability';
       for (const name of [exact, `${exact}/${kind}`, `${exact}_difficulty/${difficulty}`])
@@ -154,6 +156,7 @@ async function heldOutMetrics(
     'eval/heldout_high': high,
     ...(Object.fromEntries(rates) as Metrics),
     ...Object.fromEntries([...probabilities].map(([metric, values]) => [metric, mean(values)])),
+    ...(logprobs.length > 0 && { 'eval/heldout_logprob': mean(logprobs) }),
     ...(k !== undefined && {
       'eval/pass_at_1': meanPassAtK(byTask, 1),
       'eval/pass_at_k': meanPassAtK(byTask, k),

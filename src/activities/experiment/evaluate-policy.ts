@@ -34,8 +34,9 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
         requests: planned.length,
         policies: [input.agent],
       });
-      const probabilities =
-        experiment.evaluation.exact === true ? await rightAnswers(client, world, planned) : null;
+      const { exact = false, logprob = false } = experiment.evaluation;
+      const logprobs =
+        exact || logprob ? await rightAnswers(client, world, planned) : new Map<string, number>();
       const tooLong = new Set<string>();
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<VerdictRecord> {
@@ -57,7 +58,10 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
               difficulty: world.difficulty(spec),
               sample,
               reward,
-              ...(probabilities && sample === 0 && { probability: probabilities.get(id)! }),
+              ...(sample === 0 && {
+                ...(exact && { probability: Math.min(1, Math.exp(logprobs.get(id) ?? -Infinity)) }),
+                ...(logprob && logprobs.has(id) && { logprob: logprobs.get(id)! }),
+              }),
               ...(world.solvedFrom !== undefined && { solved: isSolved(world, reward) }),
               answer: text,
               ...(!isAnswered && { reason: PROMPT_TOO_LONG }),
@@ -72,31 +76,26 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
     });
 }
 
-/**
- * Probability of the right answer to each task, in the requests' order. An answer that the agent has no room for
- * has none.
- */
+/** Log-probability of the reference answer to each task that the agent has room to answer. */
 async function rightAnswers(
   client: Pick<CompletionClient, 'completionLogprobs' | 'hasRoomFor'>,
   world: World,
   planned: readonly PlannedRequest<SeedTaskRecord>[],
 ): Promise<Map<string, number>> {
-  const probabilities = new Map<string, number>();
+  const logprobs = new Map<string, number>();
   for (const { request, items } of planned) {
     const fitting: SeedTaskRecord[] = [];
     for (const task of items)
       if (await client.hasRoomFor(request, world.agentPrompt(task.spec))) fitting.push(task);
-      else probabilities.set(task.id, 0);
     if (fitting.length === 0) continue;
-    const logprobs = await client.completionLogprobs({
+    const answers = await client.completionLogprobs({
       model: request.model,
       prompts: fitting.map(({ spec }) => world.agentPrompt(spec)),
       completions: fitting.map(({ spec }) => world.referenceAnswer(spec)),
     });
-    for (const [index, { id }] of fitting.entries())
-      probabilities.set(id, Math.min(1, Math.exp(logprobs[index]!)));
+    for (const [index, { id }] of fitting.entries()) logprobs.set(id, answers[index]!);
   }
-  return probabilities;
+  return logprobs;
 }
 
 function planRequests(
