@@ -1,7 +1,7 @@
 import type { AdapterServer } from '../inference/adapter-server.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
 import { promptTokens, sampledTokens } from '../inference/policy-client.ts';
-import type { Completion, PolicyClient } from '../inference/policy-client.ts';
+import type { Completion, LogprobsRequest, PolicyClient } from '../inference/policy-client.ts';
 import { errorLabel } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { traced } from './tracing.ts';
@@ -52,6 +52,10 @@ export function meterClients(metrics: Metrics | undefined, baseUrl: string): Cli
     policy: (client) => ({
       complete: (request, signal) =>
         measure('complete', signal, () => client.complete(request, signal), countTokens),
+      ...(client.completionLogprobs && {
+        completionLogprobs: (request: LogprobsRequest, signal: AbortSignal) =>
+          measure('logprobs', signal, () => client.completionLogprobs!(request, signal)),
+      }),
       tokenize: (model, text, signal) =>
         measure('tokenize', signal, () => client.tokenize(model, text, signal)),
       promptLength: (model, prompt, signal) =>

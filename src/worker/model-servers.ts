@@ -13,7 +13,7 @@ import type { ModelClients } from '../inference/model-clients.ts';
 import { askBaseModel } from '../inference/model-cards.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
-import type { PolicyClient } from '../inference/policy-client.ts';
+import type { LogprobsRequest, PolicyClient } from '../inference/policy-client.ts';
 import {
   callOneServer,
   completeOnServers,
@@ -82,6 +82,10 @@ export function createModelClients(
         );
         return {
           complete: (...request) => send(timeoutMs, () => client.complete(...request)),
+          ...(client.completionLogprobs && {
+            completionLogprobs: (request: LogprobsRequest, signal: AbortSignal) =>
+              send(timeoutMs, () => client.completionLogprobs!(request, signal)),
+          }),
           tokenize: (...text) => send(timeoutMs, () => client.tokenize(...text)),
           promptLength: (...prompt) => send(timeoutMs, () => client.promptLength(...prompt)),
           contextLength: (...model) => send(timeoutMs, () => client.contextLength(...model)),
@@ -89,6 +93,12 @@ export function createModelClients(
       });
       return {
         complete: (request, signal) => completeOnServers(servers, request, signal),
+        ...(servers.every(({ client }) => 'completionLogprobs' in client) && {
+          completionLogprobs: (request: LogprobsRequest, signal: AbortSignal) =>
+            callOneServer(servers, request.prompts.length, (client) =>
+              client.completionLogprobs!(request, signal),
+            ),
+        }),
         tokenize: (model, text, signal) =>
           callOneServer(servers, text.length, (client) => client.tokenize(model, text, signal)),
         promptLength: (model, prompt, signal) =>
