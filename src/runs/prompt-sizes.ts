@@ -17,12 +17,16 @@ export interface PromptSizes {
   agent: PromptLengths;
   /** Asking again for a text that is no task; null if the world does not. */
   repair: PromptLengths | null;
+  /** What the agent reads between its turns; null if there are none, or the simulator words it. */
+  observation: PromptLengths | null;
 }
 
 export interface PromptTexts {
   simulator: string[];
   agent: string[];
   repair: string[];
+  /** What the world says between the turns of right answers; none if the simulator words it. */
+  observations: string[];
 }
 
 /** Tasks of a kind that are looked at: enough for a mean, and quick to tokenize. */
@@ -64,7 +68,19 @@ export function promptTexts(experiment: Experiment, world: World): PromptTexts {
     repair: simulator
       .map((prompt) => world.repairs?.prompt(prompt, badText, 'wrong_schema') ?? '')
       .filter(Boolean),
+    observations: tasks.flatMap((task) => observationsOf(world, task)),
   };
+}
+
+/** What an agent reads that answers rightly, if the world says it and no simulator. */
+function observationsOf(world: World, task: string): string[] {
+  const { turns } = world;
+  if (turns === undefined) return [];
+  const actions = world.referenceAnswer(task).split('\n');
+  return actions.flatMap((_, index) => {
+    const played = actions.slice(0, index + 1);
+    return turns.wordingPrompt(task, played) === null ? [turns.observe(task, played, null).text] : [];
+  });
 }
 
 /** The history of an agent after a window of epochs: everything that a prompt can say is there. */
@@ -109,6 +125,7 @@ export async function measurePrompts(
     simulator: await lengths(texts.simulator),
     agent: await lengths(texts.agent),
     repair: texts.repair.length === 0 ? null : await lengths(texts.repair),
+    observation: texts.observations.length === 0 ? null : await lengths(texts.observations),
   };
 }
 
@@ -116,14 +133,12 @@ export async function measurePrompts(
 export function longestRequests(
   { agent, environment }: Experiment,
   { turns }: Pick<World, 'turns'>,
-  { simulator, agent: agentPrompts, repair }: PromptSizes,
+  { simulator, agent: agentPrompts, repair, observation }: PromptSizes,
 ): { agent: number; environment: number } {
   const later = (turns?.limit ?? 1) - 1;
+  const heard = observation?.longest ?? environment.sampling.maxTokens;
   return {
-    agent:
-      agentPrompts.longest +
-      agent.sampling.maxTokens +
-      later * (agent.sampling.maxTokens + environment.sampling.maxTokens),
+    agent: agentPrompts.longest + agent.sampling.maxTokens + later * (agent.sampling.maxTokens + heard),
     environment: Math.max(simulator.longest, repair?.longest ?? 0) + environment.sampling.maxTokens,
   };
 }

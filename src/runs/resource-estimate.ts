@@ -54,11 +54,11 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   const wordings =
     world.wording === undefined ? 0 : (world.wording.server?.maxTokens ?? environment.sampling.maxTokens);
   const generationTokens = written * (environment.sampling.maxTokens + repairs + votes + wordings);
-  const rolloutTokens = (rolloutsPerEpoch + frozenRollouts) * agent.sampling.maxTokens;
+  const answerTokens = agent.sampling.maxTokens * (world.turns?.limit ?? 1);
+  const rolloutTokens = (rolloutsPerEpoch + frozenRollouts) * answerTokens;
   const checkRollouts = evaluations + gateChecks * (gate?.tasks ?? 0);
   const datasetTokens = poolTokens(experiment, world.baseTasks(randomStream(0)).length);
-  const tokens =
-    epochs * (generationTokens + rolloutTokens) + checkRollouts * agent.sampling.maxTokens + datasetTokens;
+  const tokens = epochs * (generationTokens + rolloutTokens) + checkRollouts * answerTokens + datasetTokens;
 
   const frozenPrompts = guards.frozenSamples === 0 ? 0 : newTasks;
   const votePrompts = votePromptsOf(experiment, world) * written;

@@ -84,6 +84,7 @@ describe('what a run would use', () => {
         simulator: { mean: 50, longest: 60 },
         agent: { mean: 20, longest: 30 },
         repair: { mean: 30, longest: 40 },
+        observation: null,
       },
     };
     const planned = planActions(workflowSettings(experiment, world));

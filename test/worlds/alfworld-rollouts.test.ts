@@ -4,6 +4,12 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import {
+  countCharacters,
+  longestRequests,
+  measurePrompts,
+  promptTexts,
+} from '../../src/runs/prompt-sizes.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import type { TraceRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
@@ -67,4 +73,21 @@ it('plays in the world’s own words: the simulator is asked for tasks and for n
   expect(solved.length).toBeGreaterThan(0);
   expect(solved[0]!.turns!.map(({ observation }) => observation)).toEqual(['x=', 'm1=', 'ok=', '-=', null]);
   expect(rollouts.some(({ sampled: { text } }) => text.startsWith('xxx'))).toBe(true);
+});
+
+it('is estimated by what the world says between turns, not by what a simulator could', async () => {
+  const experiment = parseExperiment(experimentFile('alfworld'));
+  const house = createWorld(experiment.world);
+  const texts = promptTexts(experiment, house);
+  const sizes = await measurePrompts(texts, countCharacters);
+  expect(texts.observations).toContain('x=');
+  const { turns, objects } = experiment.world as { turns: number; objects: number };
+  const { longest } = sizes.observation!;
+  expect(longest).toBeLessThanOrEqual(2 * objects + 1);
+  const { maxTokens } = experiment.agent.sampling;
+  expect(longestRequests(experiment, house, sizes).agent).toBe(
+    sizes.agent.longest + turns * maxTokens + (turns - 1) * longest,
+  );
+  const desk = parseExperiment(experimentFile('minidesk'));
+  expect(promptTexts(desk, createWorld(desk.world)).observations).toEqual([]);
 });
