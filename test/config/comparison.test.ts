@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { controlOf, hasSameAgentTraining } from '../../src/comparison/claim-rules.ts';
 import { armRuns, experimentOf } from '../../src/comparison/plan.ts';
+import { armName } from '../../src/config/arms.ts';
 import { agentRollouts, comparisonJsonSchema, parseComparison } from '../../src/config/comparison.ts';
 import { replayCount } from '../../src/config/experiment.ts';
 import type { Experiment } from '../../src/config/experiment.ts';
@@ -345,6 +347,68 @@ describe('the files of the repository', () => {
     expect(changedFields(arms.paper, arms['paper-frozen'], 9)).toMatch(
       /^environment\.training: was \{.*\}, is null; name: was "compare-laptop\.paper", is "compare-laptop\.paper-frozen"$/,
     );
+  });
+
+  test.each(['compare-main', 'compare-paper-agent', 'compare-controls'])(
+    '%s names its primary comparisons, over six seeds with worlds of their own that no other file has',
+    (name) => {
+      const { arms, seeds, primary, worlds } = parseComparison(experimentFile(name));
+      expect(primary!.every(({ measure, margin }) => measure === 'area' && margin === 0.02)).toBe(true);
+      expect(worlds).toBe('by-seed');
+      expect(seeds).toEqual([11, 12, 13, 14, 15, 16]);
+      expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
+      for (const [arm, { agent }] of Object.entries(arms))
+        if (agent.training !== null && !arm.startsWith('paper'))
+          expect(controlOf(arms, arm)).toBe(arm === 'random' ? null : 'random');
+    },
+  );
+
+  test('compare-main differs from compare-laptop in arms and seeds, not in the experiment', () => {
+    const [main, laptop] = ['compare-main', 'compare-laptop'].map((name) =>
+      parseComparison(experimentFile(name)),
+    );
+    expect(Object.keys(main!.arms)).toEqual([
+      'tuned',
+      'paper',
+      'paper-frozen',
+      'random',
+      'static',
+      'offline-2x',
+      'uniform',
+      'oracle',
+      'selection',
+      'selection-text',
+      'evolved',
+      'frozen-agent',
+    ]);
+    expect(changedFields({ ...laptop!.arms.tuned, name: '' }, { ...main!.arms.tuned, name: '' })).toBe('');
+    expect(
+      changedFields({ ...main!.arms.tuned, name: '' }, { ...main!.arms['frozen-agent'], name: '' }, 9),
+    ).toMatch(/^agent\.training: was \{.*\}, is null; environment\.training\.maxKl: was 1, is null$/);
+  });
+
+  test('compare-paper-agent trains every agent as the paper does', () => {
+    const { arms } = parseComparison(experimentFile('compare-paper-agent'));
+    expect(Object.values(arms).map(({ arm }) => armName(arm))).toEqual([
+      'genenv-paper',
+      'genenv-tuned',
+      'random',
+      'static',
+      'offline-2x-code',
+      'offline-4x-code',
+    ]);
+    for (const [arm, experiment] of Object.entries(arms))
+      expect(hasSameAgentTraining(experiment, arms.paper!), arm).toBe(true);
+  });
+
+  test('compare-controls takes every trace of difficulty from the reward of one arm', () => {
+    const { arms } = parseComparison(experimentFile('compare-controls'));
+    expect(changedFields({ ...arms.tuned, name: '' }, { ...arms['no-difficulty-reward'], name: '' }, 9)).toBe(
+      'environment.training.lambda: was 5, is 0; guards.discrimination: was true, is false; ' +
+        'guards.flatRewards: was 0.05, is null; guards.randomSuccess: was 0.125, is null; ' +
+        'pools.environment.memory: was {"minReward":0.6,"perTenth":32,"recordsPerStep":16}, is null',
+    );
+    expect(arms.window!.arm).toMatchObject({ type: 'window', raiseAt: 0.5 });
   });
 
   // What each changes in the tuned method; a group of another size comes with as many rollouts.
