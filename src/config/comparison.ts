@@ -254,6 +254,8 @@ const sharedSettings = (experiment: Experiment) => ({
   environment: {
     model: experiment.environment.model,
     ...(experiment.environment.serving && { serving: experiment.environment.serving }),
+    // One model for both roles at the start is another start; what it is afterwards is the arm's own.
+    ...(experiment.environment.sharesWeights && { sharesWeightsAtStart: true }),
   },
   trainer: experiment.trainer,
   serving: experiment.serving,

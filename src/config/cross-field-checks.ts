@@ -13,6 +13,7 @@ import { engineModelProblem } from './model-folder.ts';
 import { positionsFromScratch } from './policies.ts';
 import { servedName, servedRoles, serversApart } from './policy-servers.ts';
 import { vllmRanks } from './serving.ts';
+import { sharedWeightsProblems } from './shared-weights-checks.ts';
 
 /** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
@@ -20,6 +21,7 @@ export function impossibleCombinations(experiment: Experiment): string[] {
     ...budgetProblems(experiment),
     ...methodProblems(experiment),
     ...scheduleProblems(experiment),
+    ...sharedWeightsProblems(experiment),
     ...successBinProblems(experiment),
     ...servingProblems(experiment),
     ...serversApartProblems(experiment),

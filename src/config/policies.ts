@@ -263,6 +263,14 @@ export const environmentSchema = z
       .min(0)
       .max(1)
       .describe('Share of the seed prompts answered by the frozen initial simulator.'),
+    sharesWeights: z
+      .enum(['start', 'always'])
+      .optional()
+      .describe(
+        'Whether one model plays both roles: `start` = both start as one model, which is warmed up on the corpora ' +
+          'of both, and are trained apart; `always` = every update of either is an update of both. Left out = ' +
+          'each role has weights of its own.',
+      ),
     training: environmentTrainingSchema.nullable().describe('null = frozen.'),
     serving: simulatorServerSchema
       .optional()

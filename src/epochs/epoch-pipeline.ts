@@ -30,6 +30,8 @@ import type {
 } from '../types/run-state.ts';
 import { fileRefs, mapShards, sampleEpoch } from './sampling-rounds.ts';
 
+import { weightsInRole } from './shared-weights.ts';
+
 /** The activities of an epoch and of the preparation. `Committed` is what the last of them returns. */
 export interface PipelineActivities<Committed = CommittedEpoch> {
   warmUp: (input: inputs.WarmUpInput) => Promise<PolicyVersion>;
@@ -72,7 +74,7 @@ export async function runEpochPipeline<Committed>(
   runner: StepRunner,
 ): Promise<Committed> {
   const { run, settings, epoch, state } = start;
-  const { trains } = settings;
+  const { trains, sharesWeights = false } = settings;
   const input = { run, epoch, state };
 
   const sampled = await sampleEpoch(activities, start, runner);
@@ -91,18 +93,29 @@ export async function runEpochPipeline<Committed>(
     : unchanged(state.agent);
   const environment = trains.environment
     ? await runner.step('train environment', () =>
-        activities.trainEnvironment({ ...input, environmentPool: pools.environmentPool, decisions }),
+        activities.trainEnvironment({
+          ...input,
+          environmentPool: pools.environmentPool,
+          decisions,
+          // One model in both roles: the simulator's update starts from what the agent's has made of it.
+          ...(sharesWeights && { policy: weightsInRole(agent.policy, 'environment', state.environment) }),
+        }),
       )
     : unchanged(state.environment);
+  const trainedAgent = sharesWeights
+    ? weightsInRole(environment.policy, 'agent', agent.policy)
+    : agent.policy;
   await runner.step('publish', () =>
-    Promise.all([agent, environment].map(({ policy }) => activities.publishPolicy({ run, policy }))),
+    Promise.all(
+      [trainedAgent, environment.policy].map((policy) => activities.publishPolicy({ run, policy })),
+    ),
   );
 
   // Guard: an agent that has forgotten the anchor set is rolled back.
   const forgetting = isDue(settings.gateEvery, epoch, settings.epochs)
-    ? await runner.step('gate', () => activities.gateAgent({ ...input, agent: agent.policy }))
+    ? await runner.step('gate', () => activities.gateAgent({ ...input, agent: trainedAgent }))
     : undefined;
-  const acceptedAgent = forgetting?.agent ?? agent.policy;
+  const acceptedAgent = forgetting?.agent ?? trainedAgent;
 
   // The agent's score on held-out tasks.
   const verdicts = isDue(settings.evaluateEvery, epoch, settings.epochs)
@@ -117,7 +130,10 @@ export async function runEpochPipeline<Committed>(
     ...state,
     agent: acceptedAgent,
     ...(forgetting && { anchor: forgetting.anchor }),
-    environment: environment.policy,
+    // If the agent is rolled back, so is the simulator that it is.
+    environment: sharesWeights
+      ? weightsInRole(acceptedAgent, 'environment', environment.policy)
+      : environment.policy,
     history: pools.history,
     train_pool: pools.trainPool,
     environment_pool: pools.environmentPool,

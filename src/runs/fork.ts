@@ -58,6 +58,7 @@ const sharedSettings = ({ world, agent, environment }: Experiment) => ({
   environment: {
     model: environment.model,
     ...(environment.serving && { serving: { model: environment.serving.model } }),
+    ...(environment.sharesWeights && { sharesWeights: environment.sharesWeights }),
   },
 });
 

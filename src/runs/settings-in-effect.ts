@@ -64,6 +64,7 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     },
     trains: { agent: agent.training !== null, environment: environment.training !== null },
     ...(agent.training?.dynamicSampling && { dynamicSampling: agent.training.dynamicSampling }),
+    ...(environment.sharesWeights === 'always' ? { sharesWeights: true as const } : {}),
     ...(drawsFromPool(arm) ? { writesPool: true as const } : {}),
     ...(guards.coldStart ? { checksColdStart: true as const } : {}),
     ...(guards.gateAgent && agent.training !== null ? { gateEvery: guards.gateAgent.every } : {}),

@@ -87,7 +87,12 @@ export const trainAgentInput = phaseInput.extend({
   scores: FileRef,
   decisions: FileRef,
 });
-export const trainEnvironmentInput = phaseInput.extend({ environmentPool: FileRef, decisions: FileRef });
+export const trainEnvironmentInput = phaseInput.extend({
+  environmentPool: FileRef,
+  decisions: FileRef,
+  /** What is trained if it is not the simulator of the state: the agent's new weights, if both share them. */
+  policy: policyVersionSchema.exactOptional(),
+});
 export const gateInput = phaseInput.extend({ agent: policyVersionSchema });
 export const evaluateInput = shardInput.extend({ agent: policyVersionSchema });
 

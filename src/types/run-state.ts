@@ -122,6 +122,8 @@ export const workflowSettingsSchema = z.strictObject({
   epochsPerRun: upTo(durabilitySchema.shape.epochsPerRun),
   shards: z.strictObject({ generate: shardsSchema, rollOut: shardsSchema, evaluate: shardsSchema }),
   trains: z.strictObject({ agent: z.boolean(), environment: z.boolean() }),
+  /** Whether one model plays both roles, so that each update is of both; absent = not. */
+  sharesWeights: z.literal(true).exactOptional(),
   /** Whether epoch 0 writes the data set that all epochs draw from. */
   writesPool: z.literal(true).exactOptional(),
   /** Whether epoch 0 checks the initial policies; absent = not. */

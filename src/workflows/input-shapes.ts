@@ -32,6 +32,7 @@ export const settings = object({
   epochsPerRun: every,
   shards: object({ generate: shards, rollOut: shards, evaluate: shards }),
   trains: object({ agent: boolean, environment: boolean }),
+  sharesWeights: optional(boolean),
   writesPool: optional(boolean),
   checksColdStart: optional(boolean),
   gateEvery: optional(every),

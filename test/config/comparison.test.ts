@@ -349,7 +349,7 @@ describe('the files of the repository', () => {
     );
   });
 
-  test.each(['compare-main', 'compare-paper-agent', 'compare-controls'])(
+  test.each(['compare-main', 'compare-paper-agent', 'compare-controls', 'compare-shared-weights'])(
     '%s names its primary comparisons, over six seeds with worlds of their own that no other file has',
     (name) => {
       const { arms, seeds, primary, worlds } = parseComparison(experimentFile(name));
@@ -409,6 +409,18 @@ describe('the files of the repository', () => {
         'pools.environment.memory: was {"minReward":0.6,"perTenth":32,"recordsPerStep":16}, is null',
     );
     expect(arms.window!.arm).toMatchObject({ type: 'window', raiseAt: 0.5 });
+  });
+
+  test('compare-shared-weights starts every arm as one model, and keeps it one in a single arm', () => {
+    const { arms } = parseComparison(experimentFile('compare-shared-weights'));
+    expect(Object.values(arms).map(({ environment }) => environment.sharesWeights)).toEqual([
+      'start',
+      'always',
+      'start',
+    ]);
+    expect(changedFields({ ...arms.tuned, name: '' }, { ...arms.shared, name: '' })).toBe(
+      'environment.sharesWeights: was "start", is "always"',
+    );
   });
 
   // What each changes in the tuned method; a group of another size comes with as many rollouts.

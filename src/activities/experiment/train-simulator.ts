@@ -36,7 +36,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
     runPhaseOnce(dependencies, 'train-environment', input, async (context) => {
       const { experiment } = context;
       const { environment, pools, guards } = experiment;
-      const { epoch, state } = input;
+      const { epoch, state, policy: current = input.state.environment } = input;
       const training = environment.training!;
       const pool = await readPool(dependencies.store, input.environmentPool);
       const { recent } = splitByAge(pool, { epoch, window: pools.environment.window });
@@ -45,7 +45,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
       // Without any reward the batch is empty, which the trainer notes.
       if (minSpread !== null && rewards.length > 0 && hasFlatRewards(rewards, minSpread)) {
         return {
-          policy: state.environment,
+          policy: current,
           metrics: { 'env/steps': 0, 'env/rwr_records': 0 },
           note: `environment: no update (the rewards of its records span less than guards.flatRewards, ${minSpread})`,
         };
@@ -58,7 +58,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
       const skipped = keepsPolicyWithoutSignal(experiment, 'environment') ? learnable.skipped() : null;
       if (skipped !== null)
         return {
-          policy: state.environment,
+          policy: current,
           metrics: simulatorMetrics({ metrics: {}, result: skipped }, batches.flat()),
           note: updateNote('environment', skipped),
         };
@@ -67,9 +67,9 @@ export function createTrainSimulator(dependencies: Dependencies) {
         role: 'environment',
         epoch,
         model: environment.model,
-        start: { path: dependencies.store.path(state.environment.checkpoint!) },
+        start: { path: dependencies.store.path(current.checkpoint!) },
         reference: state.initial_environment,
-        trainerState: state.environment.trainer_state,
+        trainerState: current.trainer_state,
         batch,
         settings: jobSettings(training),
       });

@@ -5,6 +5,7 @@ import type { ModelSettings } from '../../config/policies.ts';
 import { servedName } from '../../config/policy-servers.ts';
 import { dialogueTokens } from '../../inference/character-tokens.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
+import { weightsInRole } from '../../epochs/shared-weights.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { FileRef } from '../../store/references.ts';
 import { NEUTRAL_JOB_SETTINGS } from '../../training/job-settings.ts';
@@ -43,22 +44,35 @@ export function createWarmUp(dependencies: Dependencies) {
     // A server that nothing is published to has its own weights, under its own names.
     const name = servedName(experiment, role);
     if (name !== null) return { name, checkpoint: null, trainer_state: null };
+    const isShared = experiment.environment.sharesWeights !== undefined;
+    const corpora: readonly PolicyRole[] = isShared ? ['agent', 'environment'] : [role];
     const recipe = await store.putJson({
       seed,
       world,
       trainer,
       durability: { heartbeatSeconds: durability.heartbeatSeconds },
-      [role]: { model: experiment[role].model },
+      ...Object.fromEntries(corpora.map((corpus) => [corpus, { model: experiment[corpus].model }])),
     });
-    return mutex.runExclusive(recipe.sha256, activityContext(), () => warmUpOnce(dependencies, recipe, role));
+    const policy = await mutex.runExclusive(recipe.sha256, activityContext(), () =>
+      warmUpOnce(dependencies, recipe, corpora),
+    );
+    return weightsInRole(policy, role, policy);
   };
 }
 
-/** @param recipe the fields of an experiment that the weights depend on */
-function warmUpOnce(dependencies: Dependencies, recipe: FileRef, role: PolicyRole): Promise<PolicyVersion> {
+/**
+ * @param recipe the fields of an experiment that the weights depend on
+ * @param corpora the roles that the model is warmed up for: two if it plays both
+ */
+function warmUpOnce(
+  dependencies: Dependencies,
+  recipe: FileRef,
+  corpora: readonly PolicyRole[],
+): Promise<PolicyVersion> {
   const input = { run: { id: sharedId, experiment: recipe }, epoch: 0 };
-  return runPhaseOnce(dependencies, `warm-up-${role}`, input, async (context) => {
+  return runPhaseOnce(dependencies, `warm-up-${corpora.join('-')}`, input, async (context) => {
     const { experiment, world } = context;
+    const role = corpora[0]!;
     const { model } = experiment[role];
     if (model.type === 'pretrained') await dependencies.requireModelFolder(`${role}.model.path`, model.path);
     const { heartbeat } = dependencies.activityContext();
@@ -70,8 +84,8 @@ function warmUpOnce(dependencies: Dependencies, recipe: FileRef, role: PolicyRol
       start: startOf(model, world),
       reference: null,
       trainerState: null,
-      batch: await dependencies.store.putRecords(batchRecords(experiment, world, role, heartbeat)),
-      settings: warmUpSettings(model),
+      batch: await dependencies.store.putRecords(batchRecords(experiment, world, corpora, heartbeat)),
+      settings: warmUpSettings(model, corpora.length),
     });
     // The optimizer's moments are of another loss: they would mislead the first updates.
     return { ...policy, trainer_state: null };
@@ -99,18 +113,34 @@ function startOf(model: ModelSettings, world: World): JobModel {
   };
 }
 
-/** The world's corpus; none for a model without a warm-up. @throws InvalidConfig if the world has none */
+/** An item of each in turn, until all are at their end. */
+function* takeTurns<Item>(sources: readonly Iterable<Item>[]): Generator<Item> {
+  let open = sources.map((source) => source[Symbol.iterator]());
+  while (open.length > 0) {
+    const results = open.map((iterator) => iterator.next());
+    open = open.filter((_, index) => results[index]!.done !== true);
+    for (const result of results) if (result.done !== true) yield result.value;
+  }
+}
+
+/**
+ * The world's corpus, of each role in turn; none for a model without a warm-up.
+ * @throws InvalidConfig if the world has none
+ */
 function* batchRecords(
   { seed, ...experiment }: Experiment,
   world: World,
-  role: PolicyRole,
+  corpora: readonly PolicyRole[],
   heartbeat: (details: unknown) => void,
 ): Generator<object> {
+  const role = corpora[0]!;
   const { model } = experiment[role];
   if (model.warmUp === undefined) return;
   const { rows, batch } = model.warmUp;
   let row = 0;
-  for (const corpusRow of world.warmUpCorpus(role, rows, randomStream(deriveSeed(seed, 'warm-up', role)))) {
+  const rowsOf = (corpus: PolicyRole) =>
+    world.warmUpCorpus(corpus, rows, randomStream(deriveSeed(seed, 'warm-up', corpus)));
+  for (const corpusRow of takeTurns(corpora.map(rowsOf))) {
     if (row % 1000 === 999) heartbeat({ phase: 'corpus', rows: row + 1 });
     const step = Math.floor(row / batch);
     row += 1;
@@ -134,8 +164,8 @@ function trainedText(row: CorpusRow, { type }: ModelSettings, vocabulary: readon
   return dialogueTokens([prompt, completion, ...laterTurns], vocabulary);
 }
 
-/** A model without a warm-up takes no step. */
-function warmUpSettings({ type, warmUp }: ModelSettings): JobSettings {
+/** A model without a warm-up takes no step. @param corpora of as many rows each */
+function warmUpSettings({ type, warmUp }: ModelSettings, corpora: number): JobSettings {
   const settings = { ...NEUTRAL_JOB_SETTINGS, ...sharedSettings };
   if (warmUp === undefined) return { ...settings, learning_rate: 1e-5 };
   const { learningRate, warmupSteps, schedule, rows, batch } = warmUp;
@@ -145,6 +175,6 @@ function warmUpSettings({ type, warmUp }: ModelSettings): JobSettings {
     learning_rate: learningRate,
     warmup_steps: warmupSteps,
     schedule,
-    schedule_steps: schedule === 'constant' ? null : Math.ceil(rows / batch),
+    schedule_steps: schedule === 'constant' ? null : Math.ceil((corpora * rows) / batch),
   };
 }
