@@ -1,3 +1,4 @@
+import { privilegeOf } from '../config/arms.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
 import { LEAST_PAIRS } from '../numerics/sign-flip.ts';
@@ -111,6 +112,15 @@ export function controlOf(experiments: Experiments, arm: string): string | null 
       hasSameAgentTraining(experiment, judged),
   );
   return control?.[0] ?? null;
+}
+
+/** A note for the reader on each arm that is told what the simulator has to find out. */
+export function* describePrivileges(experiments: Experiments): Generator<string> {
+  for (const [name, { arm }] of Object.entries(experiments)) {
+    const privilege = privilegeOf(arm);
+    if (privilege !== null)
+      yield `${name} is told ${privilege}: that favours it over arms whose simulator has to find it out.`;
+  }
 }
 
 /** A note for the reader on each arm whose agent is trained otherwise than the baseline's. */

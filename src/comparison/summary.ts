@@ -12,6 +12,7 @@ import type { ArmSummary, Differences } from './arm-summary.ts';
 import {
   controlOf,
   describeAgentTrainingDifferences,
+  describePrivileges,
   firstArmOfEachPreset,
   isMethod,
 } from './claim-rules.ts';
@@ -160,6 +161,7 @@ export function summarize(
       ...describeHomes(runs),
       ...describeUnmeasured(comparison, { crossPlay, probed }),
       ...describeAgentTrainingDifferences(experiments, baseline),
+      ...describePrivileges(experiments),
     ],
   };
 }

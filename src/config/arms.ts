@@ -241,6 +241,29 @@ export function armName(arm: Arm): string {
   return `offline-${arm.multiple}x${arm.source.type === 'code' ? '-code' : ''}`;
 }
 
+/** What an arm is told, and the simulator of the method has to find out; null = nothing. */
+export function privilegeOf(arm: Arm): string | null {
+  switch (arm.type) {
+    case 'genenv':
+    case 'random':
+    case 'static':
+    case 'evolved':
+      return null;
+    case 'selection':
+    case 'best-of-n':
+      return arm.predictor === 'text' ? null : 'how hard each task is';
+    case 'window':
+    case 'oracle':
+      return 'how hard tasks are, and has some of any difficulty made';
+    case 'uniform':
+      return 'the cells of the held-out tasks';
+    case 'success-bin':
+      return 'the cells of the held-out tasks, and success measured outside the rollout budget';
+    case 'offline':
+      return arm.source.type === 'code' ? 'the cells of the held-out tasks' : 'the tasks of another author';
+  }
+}
+
 /** Whether an arm draws its tasks from a data set written once, before the first epoch. */
 export const drawsFromPool = (
   arm: Arm,

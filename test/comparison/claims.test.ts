@@ -243,6 +243,17 @@ describe('presets', () => {
     });
   });
 
+  test('that are told how hard tasks are, are named', () => {
+    const privileged = compared({
+      selection: { ...random, arm: { type: 'selection' } },
+      text: { ...random, arm: { type: 'selection', predictor: 'text' } },
+    });
+    const { notes } = summarize(privileged, runs(privileged, { selection: learns, text: learns }), []);
+    expect(notes.filter((note) => note.includes('is told'))).toEqual([
+      'selection is told how hard each task is: that favours it over arms whose simulator has to find it out.',
+    ]);
+  });
+
   test('that train the agent in another way are named', () => {
     expect(summed.notes.filter((note) => note.includes('otherwise'))).toEqual(
       ['paper', 'frozen'].map(

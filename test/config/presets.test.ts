@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { armName } from '../../src/config/arms.ts';
+import { armName, privilegeOf } from '../../src/config/arms.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { presets } from '../../src/config/presets.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
@@ -122,6 +122,20 @@ describe('the arms without a trained simulator', () => {
     const experiment = withArm(arm);
     expect({ ...experiment, arm: random.arm }).toEqual(random);
     expect(parseExperiment(JSON.parse(JSON.stringify(experiment)))).toEqual(experiment);
+  });
+
+  it.each([
+    [{ type: 'random' }, null],
+    [{ type: 'evolved' }, null],
+    [{ type: 'selection' }, 'how hard each task is'],
+    [{ type: 'selection', predictor: 'text' }, null],
+    [{ type: 'best-of-n', predictor: 'difficulty' }, 'how hard each task is'],
+    [{ type: 'oracle' }, 'how hard tasks are, and has some of any difficulty made'],
+    [{ type: 'uniform' }, 'the cells of the held-out tasks'],
+    [{ type: 'offline', source: { type: 'code' } }, 'the cells of the held-out tasks'],
+    [{ type: 'offline', source: { type: 'file', path: 'tasks.jsonl' } }, 'the tasks of another author'],
+  ])('say what they are told: %j', (arm, privilege) => {
+    expect(privilegeOf(withArm(arm).arm)).toBe(privilege);
   });
 
   it('are named by their size where they have one', () => {
