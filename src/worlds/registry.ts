@@ -9,6 +9,7 @@ import { createLanguage, readLanguageTasks } from './language/language.ts';
 import { createMiniDesk } from './minidesk/minidesk.ts';
 import { createPrograms } from './programs/programs.ts';
 import { createSearch } from './search/search.ts';
+import { createServices } from './services/services.ts';
 import type { WorldSettings } from './settings.ts';
 import { createToolbox } from './toolbox/toolbox.ts';
 import { createTravel, travelDefinition } from './travel/travel.ts';
@@ -32,6 +33,8 @@ export function createWorld(settings: WorldSettings): World {
       return createCalls(settings);
     case 'travel':
       return createTravel(settings);
+    case 'services':
+      return createServices(settings);
     case 'programs':
       return createPrograms(settings);
     case 'alfworld':

@@ -9,6 +9,7 @@ import { programsProblems, programsSettings } from './programs/settings.ts';
 import { searchProblems, searchSettings, searchTexts } from './search/settings.ts';
 import type { TextLimits } from './setting-fields.ts';
 import { toolboxProblems, toolboxSettings, toolboxTexts } from './toolbox/settings.ts';
+import { servicesProblems, servicesSettings } from './services/settings.ts';
 import { travelProblems, travelSettings } from './travel/settings.ts';
 
 /** The worlds that an experiment file can name, from the settings in their folders. */
@@ -21,6 +22,7 @@ export const worldSettings = z
     callsSettings,
     travelSettings,
     programsSettings,
+    servicesSettings,
     alfworldSettings,
     searchSettings,
     externalSettings,
@@ -46,6 +48,8 @@ export function worldProblems(settings: WorldSettings): Iterable<string> {
       return travelProblems(settings);
     case 'programs':
       return programsProblems(settings);
+    case 'services':
+      return servicesProblems(settings);
     case 'alfworld':
       return alfworldProblems(settings);
     case 'search':
@@ -75,11 +79,11 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
 
 /** Whether a world writes a corpus that its models can be warmed up on. */
 export const hasWarmUpCorpus = ({ type }: WorldSettings): boolean =>
-  !['language', 'calls', 'travel'].includes(type);
+  !['language', 'calls', 'travel', 'services'].includes(type);
 
 /** Whether a rollout takes several turns, whose tokens the server must give. */
 export const hasSeveralTurns = ({ type }: WorldSettings): boolean =>
-  ['minidesk', 'alfworld', 'search'].includes(type);
+  ['minidesk', 'alfworld', 'search', 'services'].includes(type);
 
 /**
  * Whether a model from scratch can learn a world's texts from its corpus: natural language takes a model that
@@ -88,4 +92,4 @@ export const hasSeveralTurns = ({ type }: WorldSettings): boolean =>
 export const fitsModelsFromScratch = (settings: WorldSettings): boolean =>
   settings.type === 'alfworld' || settings.type === 'search'
     ? settings.form === 'codes'
-    : !['language', 'calls', 'travel', 'programs'].includes(settings.type);
+    : !['language', 'calls', 'travel', 'programs', 'services'].includes(settings.type);

@@ -61,7 +61,7 @@ const inputs: [string, unknown, string][] = [
       'experiment: seed: missing; expected a whole number of at least 0',
       'experiment: epochs: missing; expected a whole number from 1 to 100,000',
       'experiment: arm: missing; expected an object whose "type" is "genenv" or "random" or "static" or "offline" or "selection" or "best-of-n" or "evolved" or "window" or "uniform" or "oracle" or "success-bin"',
-      'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "language" or "calls" or "travel" or "programs" or "alfworld" or "search" or "external"',
+      'experiment: world: missing; expected an object whose "type" is "toolbox" or "chainops" or "minidesk" or "language" or "calls" or "travel" or "programs" or "services" or "alfworld" or "search" or "external"',
       'experiment: environment.model: missing; expected an object whose "type" is "scratch" or "pretrained"',
       'experiment: environment.sampling: missing; expected an object',
       'experiment: environment.promptsPerEpoch: missing; expected a whole number from 1 to 100,000',
@@ -196,7 +196,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'an unknown world',
     { 'world.type': 'chess' },
-    'world.type: got "chess"; allowed: "toolbox", "chainops", "minidesk", "language", "calls", "travel", "programs", "alfworld", "search", "external"',
+    'world.type: got "chess"; allowed: "toolbox", "chainops", "minidesk", "language", "calls", "travel", "programs", "services", "alfworld", "search", "external"',
   ],
   [
     'more tools than there are letters',

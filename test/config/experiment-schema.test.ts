@@ -48,6 +48,7 @@ describe('the schema for editors', () => {
     'api-simulator',
     'calls',
     'calls-worded',
+    'services',
     'travel',
   ])('accepts experiments/%s.json', (name) => {
     expect(accepts(experimentFile(name))).toBe(true);
