@@ -302,6 +302,31 @@ describe('the files of the repository', () => {
     expect(arms.tuned!.evaluation.exact).toBe(true);
   });
 
+  test.each(['p02', 'p14', 'p45'])('compare-steps-%s has every step of the agent on equal terms', (name) => {
+    const { arms, seeds, worlds, baseline } = parseComparison(experimentFile(`compare-steps-${name}`));
+    expect([seeds.length, worlds, baseline]).toEqual([6, 'by-seed', 'random-all']);
+    const steps = Object.entries(arms).map(([arm, { agent }]) => {
+      const { dropZeroVariance, normalizeBy, dynamicSampling, scaleByStd } = agent.training!;
+      return [arm.split('-')[1], dropZeroVariance, normalizeBy, dynamicSampling !== undefined, scaleByStd];
+    });
+    expect(new Set(steps.map((step) => JSON.stringify(step)))).toEqual(
+      new Set(
+        [
+          ['all', true, 'all', false, false],
+          ['keep', false, undefined, false, false],
+          ['drop', true, 'kept', false, false],
+          ['refill', true, undefined, true, false],
+          ['std', true, 'all', false, true],
+        ].map((step) => JSON.stringify(step)),
+      ),
+    );
+    // What the arms do besides is their curriculum's.
+    for (const [arm, experiment] of Object.entries(arms)) {
+      const own = { ...experiment.agent, training: null };
+      expect(own, arm).toEqual({ ...arms[baseline]!.agent, training: null });
+    }
+  });
+
   test('compare-placed has both frozen controls, over as many seeds, and says what the memory of the simulator does', () => {
     const { arms, seeds } = parseComparison(experimentFile('compare-placed'));
     expect(Object.keys(arms)).toEqual(['tuned', 'random', 'static', 'no-memory', 'frozen-agent']);
