@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { probesSchema } from '../config/comparison.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { originSchema } from '../runs/file-schemas.ts';
 import type { Origin } from '../runs/file-schemas.ts';
@@ -12,9 +13,14 @@ import type { Metrics } from '../types/run-state.ts';
 import type { RunRecord } from './run-metrics.ts';
 
 const MAX_EPOCHS = 100_000;
+/** Each is read for each epoch: runs have some hundreds. */
+const MAX_METRICS = 5_000;
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 hexadecimal digits');
 const figure = z.number().nullable();
 const shareSchema = z.number().min(0).max(1);
+
+/** Every two tasks of an agent are compared with each other: more than a comparison asks for are no measure. */
+const MAX_PROBED_TASKS = probesSchema.unwrap().unwrap().shape.tasks.unwrap().maxValue!;
 
 /** What was measured on a run's policies, with the settings that it was measured by. */
 const measuresSchema = {
@@ -36,16 +42,24 @@ const measuresSchema = {
           z.strictObject({
             epoch: epochSchema,
             /** Attempts at each task: 1 if solved, else 0, in their order. */
-            attempts: z.array(z.string().regex(/^[01]{1,4096}$/, 'expected digits 0 and 1')).max(10_000),
+            attempts: z
+              .array(z.string().regex(/^[01]{1,4096}$/, 'expected digits 0 and 1'))
+              .max(MAX_PROBED_TASKS),
             /** Of each task p, ‖(r - p) ∇ log π‖², ‖∇ log π‖² and tokens; null without gradients. */
             signal: z
               .array(z.tuple([shareSchema, z.number().min(0), z.number().min(0), z.number().min(0)]))
-              .max(10_000)
+              .max(MAX_PROBED_TASKS)
               .nullable(),
           }),
         )
         .max(10),
     })
+    .refine(
+      ({ checkpoints, tasks, agents }) =>
+        agents.length <= checkpoints &&
+        agents.every(({ attempts, signal }) => Math.max(attempts.length, signal?.length ?? 0) <= tasks),
+      'expected at most as many agents and tasks as its settings say',
+    )
     .optional(),
 };
 
@@ -66,7 +80,12 @@ export const portableRunSchema = z.strictObject({
   changed: z.array(epochSchema).max(MAX_EPOCHS),
   epochs: z.int().min(1).max(MAX_EPOCHS),
   /** By name: one value for all epochs, the preparation's first, or one for each; null where there is none. */
-  metrics: z.record(z.string().max(1_000), z.union([z.number(), z.array(figure).max(MAX_EPOCHS + 1)])),
+  metrics: z
+    .record(textSchema(1_000), z.union([z.number(), z.array(figure).max(MAX_EPOCHS + 1)]))
+    .refine(
+      (metrics) => Object.keys(metrics).length <= MAX_METRICS,
+      `expected at most ${MAX_METRICS} metrics`,
+    ),
   origin: originSchema,
   ...measuresSchema,
 });

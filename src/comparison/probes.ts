@@ -1,12 +1,14 @@
+import { finishNow } from '../async/long-computation.ts';
+import type { LongComputation } from '../async/long-computation.ts';
 import { TARGET_BAND } from '../coevolution/diagnostics.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { ProbeRecord } from '../types/comparison-inputs.ts';
 import { inOwnUnits, signalFit } from './theory/gradient-signal.ts';
 import type { SignalFit, SignalTask } from './theory/gradient-signal.ts';
-import { misranking } from './theory/ranking.ts';
+import { computeMisranking } from './theory/ranking.ts';
 import type { Attempts } from './theory/attempt-counts.ts';
 import type { Misranking } from './theory/ranking.ts';
-import { stratifiedSignal } from './theory/stratified-signal.ts';
+import { computeStratifiedSignal } from './theory/stratified-signal.ts';
 import type { StratifiedSignal } from './theory/stratified-signal.ts';
 
 /** A probed agent with what its files hold. */
@@ -34,14 +36,20 @@ export interface ProbeSummary {
 }
 
 /** Sums up the probes of each arm. @param alpha target success rate of an arm */
-export function summarizeProbes(
+export const summarizeProbes = (
   agents: readonly ProbedAgent[],
   alpha: (arm: string) => number,
-): ProbeSummary[] {
-  const arms = [...new Set(agents.map(({ arm }) => arm))];
-  return arms.map((arm) => {
+): ProbeSummary[] => finishNow(computeProbeSummaries(agents, alpha));
+
+/** `summarizeProbes` as a long computation. */
+export function* computeProbeSummaries(
+  agents: readonly ProbedAgent[],
+  alpha: (arm: string) => number,
+): LongComputation<ProbeSummary[]> {
+  const summaries: ProbeSummary[] = [];
+  for (const arm of new Set(agents.map((agent) => agent.arm))) {
     const probed = agents.filter((agent) => agent.arm === arm);
-    return {
+    summaries.push({
       arm,
       agents: probed.map(({ seed, epoch, attempts, signal }) => {
         const fit = signal && signalFit(signal);
@@ -49,15 +57,16 @@ export function summarizeProbes(
       }),
       alpha: alpha(arm),
       minGap: MIN_GAP,
-      ranking: misranking(
+      ranking: yield* computeMisranking(
         probed.map(({ attempts }) => attempts),
         { alpha: alpha(arm), minGap: MIN_GAP, sizes: SIZES, seed: deriveSeed(0, 'misranking', arm) },
       ),
       signal: signalFit(probed.flatMap(({ signal }) => inOwnUnits(signal ?? []))),
-      stratified: stratifiedSignal(
+      stratified: yield* computeStratifiedSignal(
         probed.map(({ signal }) => signal ?? []),
         { seed: deriveSeed(0, 'stratified-signal', arm), middle: TARGET_BAND },
       ),
-    };
-  });
+    });
+  }
+  return summaries;
 }

@@ -1,5 +1,7 @@
 import { agentRollouts } from '../config/comparison.ts';
 import type { Comparison } from '../config/comparison.ts';
+import { finishNow } from '../async/long-computation.ts';
+import type { LongComputation } from '../async/long-computation.ts';
 import { range } from '../numerics/arithmetic.ts';
 import { LEAST_PAIRS } from '../numerics/sign-flip.ts';
 import { hashOf } from '../store/canonical-json.ts';
@@ -28,7 +30,7 @@ import { judgePrimary } from './primary.ts';
 import type { PrimaryResult } from './primary.ts';
 import { describeHomes, homesOf } from './origins.ts';
 import type { HomeRuns } from './origins.ts';
-import { summarizeProbes } from './probes.ts';
+import { computeProbeSummaries } from './probes.ts';
 import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
 import type { RunRecord } from './run-metrics.ts';
@@ -100,23 +102,39 @@ export const comparisonHash = (comparison: Comparison): string =>
  * @param id of the comparison, which is in the ids of its runs
  * @throws InvalidConfig if the runs under a seed did not start from the same policies
  */
-export function summarizeRuns(comparison: Comparison, id: string, lines: readonly PortableRun[]): Summary {
-  const runs = armRuns(id, comparison).flatMap((run) =>
-    lines
-      .filter((line) => inSameRun(line, run))
-      .map((line) => runRecordOf(line, run, experimentOf(comparison, run))),
-  );
+export const summarizeRuns = (comparison: Comparison, id: string, lines: readonly PortableRun[]): Summary =>
+  finishNow(computeSummary(comparison, id, lines));
+
+/** `summarizeRuns` as a long computation: so many probes may have to be summed up. */
+export function* computeSummary(
+  comparison: Comparison,
+  id: string,
+  lines: readonly PortableRun[],
+): LongComputation<Summary> {
+  const runs: RunRecord[] = [];
+  for (const run of armRuns(id, comparison))
+    for (const line of lines.filter((candidate) => inSameRun(candidate, run))) {
+      runs.push(runRecordOf(line, run, experimentOf(comparison, run)));
+      yield;
+    }
   const { crossPlay, probed } = measuresOf(lines, comparison);
-  return summarize(comparison, runs, crossPlay, probed);
+  return yield* compute(comparison, runs, crossPlay, probed);
 }
 
 /** @throws InvalidConfig if the runs under a seed did not start from the same policies */
-export function summarize(
+export const summarize = (
   comparison: Comparison,
   runs: readonly RunRecord[],
   crossPlay: readonly CrossPlayRecord[],
   probed: readonly ProbedAgent[] = [],
-): Summary {
+): Summary => finishNow(compute(comparison, runs, crossPlay, probed));
+
+function* compute(
+  comparison: Comparison,
+  runs: readonly RunRecord[],
+  crossPlay: readonly CrossPlayRecord[],
+  probed: readonly ProbedAgent[],
+): LongComputation<Summary> {
   requireSameStart(runs);
   const { name, baseline, seeds, threshold, arms: experiments } = comparison;
   const rollouts = Math.min(...runs.map((run) => heldOutCurve(run).at(-1)?.rollouts ?? 0));
@@ -133,7 +151,7 @@ export function summarize(
   const primary = comparison.primary ?? [];
   const measures = {
     crossPlay: summarizeCrossPlay(crossPlay),
-    probes: summarizeProbes(probed, (arm) => experiments[arm]!.difficulty.alpha),
+    probes: yield* computeProbeSummaries(probed, (arm) => experiments[arm]!.difficulty.alpha),
   };
   return {
     rules: RULES,

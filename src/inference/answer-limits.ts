@@ -60,6 +60,9 @@ export const maxTokensBytes = (text: string): number =>
 export const maxTokensValues = (text: string): number =>
   BASE_VALUES + Buffer.byteLength(text) * VALUES_PER_PROMPT_TOKEN;
 
+/** Most tokens that an answer may say it has, those that a model thinks unseen among them: counts are added up. */
+export const MAX_COUNTED_TOKENS = 10_000_000;
+
 /** Most bytes of one number for each of so many prompts. */
 export const maxLogprobsBytes = (prompts: number): number => BASE_BYTES + prompts * BYTES_PER_PROMPT_TOKEN;
 

@@ -5,10 +5,14 @@
 import { z } from 'zod';
 import { sizeProblem } from '../validation/input-size.ts';
 import { firstIssues } from '../validation/issue-messages.ts';
+import { MAX_COUNTED_TOKENS } from './answer-limits.ts';
 import { InvalidAnswer } from './policy-client.ts';
 
 /** Values of an answer whose number does not follow from its request: lists of models, canaries, versions. */
 const MAX_PLAIN_VALUES = 100_000;
+
+/** How many tokens a server says that it has read or sampled. */
+export const countedTokens = z.int().min(0).max(MAX_COUNTED_TOKENS);
 
 type Issues = z.core.$ZodRawIssue[];
 

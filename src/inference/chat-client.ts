@@ -5,7 +5,7 @@ import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messages.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import { boundAnswer, checkTextLength, maxChatAnswerBytes, maxChatAnswerValues } from './answer-limits.ts';
-import { checkAnswer, listOf } from './answer-schemas.ts';
+import { checkAnswer, countedTokens, listOf } from './answer-schemas.ts';
 import { responseFormat, toModelError } from './completions-client.ts';
 import { createOpenAiClient } from './openai-client.ts';
 import { secondsText } from './outage-reason.ts';
@@ -46,7 +46,7 @@ const messageSchema = z
   );
 const answerSchema = z.object({
   choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })]),
-  usage: z.object({ completion_tokens: z.int().min(0), prompt_tokens: z.int().min(0).nullish() }).nullish(),
+  usage: z.object({ completion_tokens: countedTokens, prompt_tokens: countedTokens.nullish() }).nullish(),
 });
 
 /** The client of any server with OpenAI's chat completions. It never retries by itself: the activity does. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { checkTextLength, maxAnswerValues } from './answer-limits.ts';
-import { checkAnswer, listOf } from './answer-schemas.ts';
+import { checkAnswer, countedTokens, listOf } from './answer-schemas.ts';
 import { InvalidAnswer } from './policy-client.ts';
 import type { Completion, CompletionRequest } from './policy-client.ts';
 
@@ -12,7 +12,7 @@ const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
   z.object({
     model: z.string(),
     choices: listOf(choice),
-    usage: z.object({ completion_tokens: z.int().min(0) }).nullish(),
+    usage: z.object({ completion_tokens: countedTokens }).nullish(),
   });
 const answerSchema = createAnswerSchema(
   z.object({
@@ -53,8 +53,8 @@ export function parseAnswer(
   const expected = request.prompts.length * request.n;
   if (choices.length !== expected)
     throw new InvalidAnswer(`answer of ${model} has ${choices.length} choices; ${expected} were asked`);
-  // The server counts the tokens of all choices together.
-  const countsTokens = !returnsTokenIds && choices.length === 1 && usage;
+  // The server counts the tokens of all choices together: each gets an even share.
+  const counted = returnsTokenIds ? undefined : usage?.completion_tokens;
   return choices
     .toSorted((a, b) => a.index - b.index)
     .map((choice, index) => {
@@ -81,9 +81,13 @@ export function parseAnswer(
         text: choice.text.toWellFormed(),
         prompt_token_ids: choice.prompt_token_ids,
         token_ids: choice.token_ids,
-        ...(countsTokens && { tokens: usage.completion_tokens }),
+        ...(counted !== undefined && { tokens: share(counted, choices.length, index) }),
         logprobs,
         finish_reason: choice.finish_reason,
       };
     });
 }
+
+/** The `index`-th of so many whole parts of a count, which add up to it. */
+const share = (count: number, parts: number, index: number): number =>
+  Math.floor(count / parts) + (index < count % parts ? 1 : 0);

@@ -10,7 +10,7 @@ import { experimentSchema } from '../config/experiment.ts';
 import { FileRef } from '../store/references.ts';
 import { commitInput } from '../types/activity-inputs.ts';
 import { caseShardSchema } from '../types/evaluation-inputs.ts';
-import { policyVersionSchema, runStateSchema } from '../types/run-state.ts';
+import { policyVersionSchema, runStateSchema, textSchema } from '../types/run-state.ts';
 
 const epoch = z.int().min(0).max(1_000_000_000);
 const runId = z.string().refine(isRunId, 'expected the id of a run');
@@ -166,7 +166,8 @@ export const startedComparisonSchema = z.looseObject({
 /** Where a run was made: another home is another stretch of work, another processor gives other bits. */
 export const originSchema = z.strictObject({
   home: z.string().regex(/^[0-9a-f]{8}$/, 'expected 8 hexadecimal digits'),
-  machine: z.string().max(200),
+  /** From another home it may be anything, and reports name it. */
+  machine: textSchema(200).regex(/^[^<>|`[\]]*$/, 'expected text without markup'),
 });
 export type Origin = z.infer<typeof originSchema>;
 

@@ -101,10 +101,10 @@ export class ComparisonFolder extends ResultFolder {
    * says nothing, when it is first asked for. @throws InvalidArtifact, StoreUnavailable
    */
   async origin(): Promise<Origin> {
-    const machine = `${platform()} ${arch()}, ${cpus()[0]?.model.trim() ?? 'unknown processor'}`.slice(
-      0,
-      200,
-    );
+    const processor = cpus()[0]
+      ?.model.replace(/[^ -;=?-Z^_a-{}~]/g, ' ')
+      .trim();
+    const machine = `${platform()} ${arch()}, ${processor ?? 'unknown processor'}`.slice(0, 200);
     const named = await readJsonFile<{ home: string }>(
       this.#originFile,
       'Remove it: the home folder gets another name.',

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createComparisonActivities } from '../../src/activities/index.ts';
 import { carryRuns, saveRuns } from '../../src/cli/lib/carried-runs.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
-import type { ArmRun } from '../../src/types/comparison-inputs.ts';
+import type { ArmRun, ProbeRecord } from '../../src/types/comparison-inputs.ts';
 import { begin, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 import { someRun } from './some-run.ts';
@@ -13,6 +13,7 @@ import { someRun } from './some-run.ts';
 const file = tinyComparison({ probes: null });
 const comparison = parseComparison(file);
 const { name: id } = comparison;
+const nothing = { sha256: '0'.repeat(64), uri: `objects/00/${'0'.repeat(64)}.jsonl`, bytes: 0, count: 0 };
 const runNames = (runs: readonly ArmRun[]): string[] => runs.map(({ arm, seed }) => `${arm} ${seed}`);
 
 /** A home folder with a comparison in it, whose runs go in a plain loop. */
@@ -39,6 +40,7 @@ async function someHome() {
     },
     save: (path: string) => saveRuns(id, comparison, path, context),
     carry: (...paths: string[]) => carryRuns(id, comparison, paths, context),
+    summarize: (probes: ProbeRecord[]) => own.summarizeComparison({ id, crossPlay: [], probes }),
     results: async () => {
       await own.summarizeComparison({ id, crossPlay: [], probes: [] });
       return readFile(join(home, 'comparisons', id, 'results.md'), 'utf8');
@@ -82,6 +84,13 @@ test('what one home has finished another does not make again, and the results ar
     await readFile(written, 'utf8'),
   );
 }, 120_000);
+
+test('no more probes are read than the comparison asks for', async () => {
+  const home = await someHome();
+  const run = (await home.plan())[0]!;
+  const probe = { arm: run.arm, seed: run.seed, epoch: 1, outcomes: nothing, gradients: null };
+  await expect(home.summarize([probe])).rejects.toThrow('comparison: probes: got epoch 1 of tuned, seed 1');
+});
 
 test('a run that is finished here with another ledger is not replaced', async () => {
   const [first, second] = await Promise.all([someHome(), someHome()]);

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { finishInSlices } from '../../src/async/long-computation.ts';
+import { TimeSlices } from '../../src/async/time-slices.ts';
 import { inOwnUnits, signalFit } from '../../src/comparison/theory/gradient-signal.ts';
 import type { SignalTask } from '../../src/comparison/theory/gradient-signal.ts';
 import { stratifiedSignal } from '../../src/comparison/theory/stratified-signal.ts';
-import { misranking, misrankProbability } from '../../src/comparison/theory/ranking.ts';
+import { computeMisranking, misranking, misrankProbability } from '../../src/comparison/theory/ranking.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { evenlyWithin, spread } from '../../src/numerics/spacing.ts';
 
@@ -12,6 +14,30 @@ const half = (successes: number, count: number): boolean[] =>
   Array.from({ length: count }, (_, i) => i < successes);
 
 describe('misranking', () => {
+  test('lets other work run after each task of each order, and can be cancelled there', async () => {
+    const random = randomStream(5);
+    const tasks = Array.from({ length: 30 }, (_, i) =>
+      Array.from({ length: 32 }, () => random.next() < i / 30),
+    );
+    const by = { ...settings, sizes: [4], orders: 20 };
+    const steps = computeMisranking([tasks], by);
+    let rests = 0;
+    while (steps.next().done !== true) rests += 1;
+    expect(rests).toBeGreaterThan(20 * tasks.length);
+    expect(await finishInSlices(computeMisranking([tasks], by), new TimeSlices())).toEqual(
+      misranking([tasks], by),
+    );
+    class ShortSlices extends TimeSlices {
+      override get isOver(): boolean {
+        return true;
+      }
+    }
+    const cancelled = new ShortSlices((slices) => {
+      if (slices === 3) throw new Error('cancelled');
+    });
+    await expect(finishInSlices(computeMisranking([tasks], by), cancelled)).rejects.toThrow('cancelled');
+  });
+
   test('is what brute force over all outcomes says, and the bound is at most 1', () => {
     // Every outcome of 2 attempts at each of two tasks as the second halves of as many groups, weighted by
     // how often it stands there.

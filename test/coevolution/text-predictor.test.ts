@@ -16,6 +16,14 @@ describe('success predicted from texts', () => {
     ]);
   });
 
+  it('forgets what weighs nothing any more', () => {
+    expect(predictFromTexts(['a'], [seen('a', 8)], 5_000)).toEqual([null]);
+    const recent = seen('b', 2, 5_000);
+    expect(predictFromTexts(['a'], [seen('a', 8), recent], 5_000)).toEqual(
+      predictFromTexts(['a'], [recent], 5_000),
+    );
+  });
+
   it('is the mean logit where all texts are alike', () => {
     // By hand: ln(8.5 / 0.5) and ln(0.5 / 8.5) have the mean 0.
     expect(predictFromTexts(['ab', 'zzz'], [seen('ab', 8), seen('ab', 0)], 1)).toEqual([0.5, 0.5]);

@@ -95,6 +95,24 @@ describe('a runs file', () => {
     expect(problem(JSON.stringify({ ...first, metrics: { a: '1' } }))).toThrow('line 1: metrics.a: ');
   });
 
+  test('is refused for what would forge a report, or take memory without limit', () => {
+    const changed = (fields: object) => () => parsed([{ ...lines[0]!, ...fields }]);
+    const madeOn = (machine: string) => changed({ origin: { home: '0000000b', machine } });
+    expect(madeOn('x\n\n## Claims')).toThrow('origin.machine: expected text without control characters');
+    expect(madeOn('<img src=x onerror=alert(1)>')).toThrow('origin.machine: expected text without markup');
+    expect(madeOn('linux x64, Intel(R) Xeon(R) CPU @ 2.20GHz')).not.toThrow();
+    const names = Array.from({ length: 6_000 }, (_, index) => [`m${index}`, 0] as const);
+    expect(changed({ metrics: Object.fromEntries(names) })).toThrow('metrics: expected at most 5000 metrics');
+    const probes = { checkpoints: 1, tasks: 2, attempts: 8 };
+    const agent = { epoch: 6, attempts: ['0', '1'], signal: null };
+    expect(changed({ probes: { ...probes, agents: [agent] } })).not.toThrow();
+    const most = 'probes: expected at most as many agents and tasks as its settings say';
+    expect(changed({ probes: { ...probes, agents: [agent, { ...agent, epoch: 7 }] } })).toThrow(most);
+    expect(changed({ probes: { ...probes, agents: [{ ...agent, attempts: ['0', '1', '1'] }] } })).toThrow(
+      most,
+    );
+  });
+
   test('is refused for a run of other settings, of other length, and for two of one run', () => {
     const changed = (fields: Partial<PortableRun>) => () =>
       runsOf(plan, [lines[0]!, { ...lines[0]!, ...fields }]);

@@ -10,6 +10,7 @@ import {
   ModelNotServed,
   ModelUnavailable,
   RequestRefused,
+  sampledTokens,
 } from '../../src/inference/policy-client.ts';
 import type { PolicyClient } from '../../src/inference/policy-client.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
@@ -109,10 +110,22 @@ describe('a client of completions', () => {
       max_tokens: 6,
     });
     expect(texts).toEqual(
-      sampled.map((completion) => ({ ...completion, token_ids: [], prompt_token_ids: [], logprobs: [] })),
+      texts.map(({ tokens }, index) => ({
+        ...sampled[index]!,
+        token_ids: [],
+        prompt_token_ids: [],
+        logprobs: [],
+        tokens,
+      })),
     );
     fake.nextFaults.push('wrong schema');
     expect(await failureOf(plain.complete(request, never))).toBeInstanceOf(InvalidAnswer);
+  });
+
+  it('counts what a server without token ids says of all choices together', async () => {
+    const plain = createClient({ returnsTokenIds: false });
+    const ids = (await client.complete(request, never)).flatMap(({ token_ids }) => token_ids);
+    expect(sampledTokens(await plain.complete(request, never))).toBe(ids.length);
   });
 
   it('puts choices in order', async () => {

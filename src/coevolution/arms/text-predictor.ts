@@ -29,13 +29,17 @@ export function predictFromTexts(
   observed: readonly TextOutcome[],
   epoch: number,
 ): (number | null)[] {
-  const outcomes = observed.slice(-MAX_OUTCOMES).filter(({ attempts }) => attempts > 0);
+  const weightOf = (outcome: TextOutcome): number => AGEING ** (epoch - outcome.epoch);
+  // After some 2,000 epochs an outcome weighs nothing at all.
+  const outcomes = observed
+    .slice(-MAX_OUTCOMES)
+    .filter((outcome) => outcome.attempts > 0 && weightOf(outcome) > 0);
   for (const [i, outcome] of outcomes.entries()) {
     requireCount(`outcomes[${i}]`, outcome);
     requireInteger(`outcomes[${i}].epoch`, outcome.epoch, 0, epoch);
   }
   if (outcomes.length === 0) return texts.map(() => null);
-  const weights = outcomes.map((outcome) => AGEING ** (epoch - outcome.epoch));
+  const weights = outcomes.map(weightOf);
   const logits = outcomes.map(({ successes, attempts }) =>
     Math.log((successes + 0.5) / (attempts - successes + 0.5)),
   );

@@ -1,3 +1,5 @@
+import { finishNow } from '../../async/long-computation.ts';
+import type { LongComputation } from '../../async/long-computation.ts';
 import { mean, range, sum } from '../../numerics/arithmetic.ts';
 import { binomialDistribution } from '../../numerics/intervals.ts';
 import { requireInRange, requireInteger, requirePositive, ROUNDING } from '../../numerics/preconditions.ts';
@@ -82,43 +84,55 @@ const LEVEL = 0.01;
  * the tasks have and however they were chosen, as no prior of p would. Sizes for which there are too few
  * attempts are left out, and all of them if no pair is far enough apart.
  */
-export function misranking(
+export const misranking = (
+  groups: readonly (readonly Attempts[])[],
+  settings: MisrankSettings,
+): Misranking[] => finishNow(computeMisranking(groups, settings));
+
+/** `misranking` as a long computation: it takes minutes for thousands of tasks. */
+export function* computeMisranking(
   groups: readonly (readonly Attempts[])[],
   { alpha, minGap, sizes, seed, orders = 399 }: MisrankSettings,
-): Misranking[] {
+): LongComputation<Misranking[]> {
   requirePositive('minGap', minGap);
   for (const n of sizes) requireInteger('sizes', n, 1);
   const judged = groups
     .map((tasks) => tasks.map(successesUpTo))
-    .filter((tasks) => pairsOf(tasks, alpha, minGap).length > 0);
-  const maxSize = Math.min(...judged.flat().map(secondHalf));
+    .filter((tasks) => hasPairs(gapsOf(tasks, alpha), minGap));
+  const maxSize = Math.min(...judged.map((tasks) => Math.min(...tasks.map(secondHalf))));
   const usable = judged.length === 0 ? [] : sizes.filter((n) => n <= maxSize);
   const by = { alpha, minGap, sizes: usable };
   const random = randomStream(seed);
-  const drawn = range(orders)
-    .map(() =>
-      wrongShares(
-        judged.map((tasks) => tasks.map((task) => inDrawnOrder(task, random))),
-        by,
-      ),
-    )
-    .filter((shares) => shares.every(({ rankings }) => rankings > 0))
-    .map((shares) => shares.map(({ share }) => share));
+  const drawn: number[][] = [];
+  for (let order = 0; order < orders; order++) {
+    const reordered: Counts[][] = [];
+    for (const tasks of judged) {
+      reordered.push(tasks.map((task) => inDrawnOrder(task, random)));
+      yield;
+    }
+    const shares = yield* wrongShares(reordered, by);
+    if (shares.every(({ rankings }) => rankings > 0)) drawn.push(shares.map(({ share }) => share));
+  }
   const ranges = jointRanges(drawn, usable.length);
-  const pairs = judged.flatMap((tasks) => pairsOf(tasks, alpha, minGap));
-  return wrongShares(judged, by).map(({ share, rankings }, index) => {
+  const rows: Misranking[] = [];
+  for (const [index, { share, rankings }] of (yield* wrongShares(judged, by)).entries()) {
     const n = usable[index]!;
-    const meanOf = (value: (pair: Pair) => number): number => mean(pairs.map(value))!;
-    return {
+    const distance = (rate: number): number => Math.abs(rate - alpha);
+    const exact = yield* meanOverPairs(judged, by, (p1, p2) => misrankProbability(p1, p2, n, alpha));
+    const bound = yield* meanOverPairs(judged, by, (p1, p2) =>
+      Math.min(1, misrankBound(distance(p1), distance(p2), n)),
+    );
+    rows.push({
       n,
-      pairs: pairs.length,
+      pairs: exact.pairs,
       rankings,
       measured: share,
-      exact: meanOf(memoize(({ p1, p2 }) => misrankProbability(p1, p2, n, alpha))),
+      exact: exact.mean,
       ...(ranges[index] ?? { expected: share, low: share, high: share }),
-      bound: meanOf(({ p1, p2 }) => Math.min(1, misrankBound(Math.abs(p1 - alpha), Math.abs(p2 - alpha), n))),
-    };
-  });
+      bound: bound.mean,
+    });
+  }
+  return rows;
 }
 
 /**
@@ -154,71 +168,92 @@ function jointRanges(
   }));
 }
 
-/** Two tasks by their place in the group, the first nearer to α, and their p̂. */
-interface Pair {
-  near: number;
-  far: number;
-  p1: number;
-  p2: number;
+const gapsOf = (tasks: readonly Counts[], alpha: number): Float64Array =>
+  Float64Array.from(tasks, (task) => Math.abs(firstRate(task) - alpha));
+
+const isFarther = (gap: number, nearerGap: number, minGap: number): boolean =>
+  gap - nearerGap >= minGap - ROUNDING;
+
+function hasPairs(gaps: Float64Array, minGap: number): boolean {
+  // Of a task with one attempt no rate is known.
+  const sorted = gaps.filter((gap) => !Number.isNaN(gap)).sort();
+  return sorted.length > 0 && isFarther(sorted.at(-1)!, sorted[0]!, minGap);
 }
 
-function pairsOf(tasks: readonly Counts[], alpha: number, minGap: number): Pair[] {
-  const rates = tasks.map(firstRate);
-  return rates.flatMap((p1, near) =>
-    rates.flatMap((p2, far): Pair[] =>
-      Math.abs(p2 - alpha) - Math.abs(p1 - alpha) >= minGap - ROUNDING ? [{ near, far, p1, p2 }] : [],
-    ),
-  );
+/**
+ * The mean of a value over the pairs of tasks, by the p̂ of the nearer and of the farther one, and the number of
+ * pairs. There are millions: none is kept, and as tasks share their p̂, few values have to be computed.
+ */
+function* meanOverPairs(
+  groups: readonly (readonly Counts[])[],
+  { alpha, minGap }: Pick<MisrankSettings, 'alpha' | 'minGap'>,
+  valueOf: (p1: number, p2: number) => number,
+): LongComputation<{ mean: number; pairs: number }> {
+  const values = new Map<number, Map<number, number>>();
+  let [total, pairs] = [0, 0];
+  for (const tasks of groups) {
+    const rates = tasks.map(firstRate);
+    const gaps = gapsOf(tasks, alpha);
+    for (const [near, p1] of rates.entries()) {
+      const row = values.get(p1) ?? new Map<number, number>();
+      values.set(p1, row);
+      for (const [far, p2] of rates.entries()) {
+        if (!isFarther(gaps[far]!, gaps[near]!, minGap)) continue;
+        let value = row.get(p2);
+        if (value === undefined) {
+          value = valueOf(p1, p2);
+          row.set(p2, value);
+          yield;
+        }
+        total += value;
+        pairs += 1;
+      }
+      yield;
+    }
+  }
+  return { mean: total / pairs, pairs };
 }
 
 /**
  * The share of rankings that were wrong, and their number, for each size. In plain loops, since it is done for
  * hundreds of orders of the attempts of thousands of pairs.
  */
-function wrongShares(
+function* wrongShares(
   groups: readonly (readonly Counts[])[],
   { alpha, minGap, sizes }: Pick<MisrankSettings, 'alpha' | 'minGap' | 'sizes'>,
-): { share: number; rankings: number }[] {
+): LongComputation<{ share: number; rankings: number }[]> {
   const wrong = sizes.map(() => 0);
   const rankings = sizes.map(() => 0);
   for (const tasks of groups) {
-    const gaps = Float64Array.from(tasks, (task) => Math.abs(firstRate(task) - alpha));
+    const gaps = gapsOf(tasks, alpha);
     for (const [size, n] of sizes.entries()) {
       const distances = tasks.map((task) => distancesOfSamples(task, n, alpha));
-      const [wrongOfSize, rankingsOfSize] = countWrong(gaps, distances, minGap - ROUNDING);
-      wrong[size]! += wrongOfSize;
-      rankings[size]! += rankingsOfSize;
+      for (let near = 0; near < gaps.length; near++) {
+        const [wrongOfTask, rankingsOfTask] = countWrong(near, gaps, distances, minGap);
+        wrong[size]! += wrongOfTask;
+        rankings[size]! += rankingsOfTask;
+        yield;
+      }
     }
   }
   return sizes.map((_, size) => ({ share: wrong[size]! / rankings[size]!, rankings: rankings[size]! }));
 }
 
+/** Of the pairs in which a task is the nearer one. */
 function countWrong(
+  near: number,
   gaps: Float64Array,
   distances: readonly Float64Array[],
   minGap: number,
 ): [wrong: number, rankings: number] {
   let [wrong, rankings] = [0, 0];
-  for (let near = 0; near < gaps.length; near++) {
-    const nearer = distances[near]!;
-    for (let far = 0; far < gaps.length; far++) {
-      if (gaps[far]! - gaps[near]! < minGap) continue;
-      const farther = distances[far]!;
-      const count = Math.min(nearer.length, farther.length);
-      for (let i = 0; i < count; i++) if (nearer[i]! >= farther[i]! - ROUNDING) wrong += 1;
-      rankings += count;
-    }
+  const nearer = distances[near]!;
+  for (let far = 0; far < gaps.length; far++) {
+    if (!isFarther(gaps[far]!, gaps[near]!, minGap)) continue;
+    const farther = distances[far]!;
+    const count = Math.min(nearer.length, farther.length);
+    for (let i = 0; i < count; i++) if (nearer[i]! >= farther[i]! - ROUNDING) wrong += 1;
+    rankings += count;
   }
   return [wrong, rankings];
-}
-
-/** Tasks share their p̂, so few of the pairs' probabilities differ. */
-function memoize(compute: (pair: Pair) => number): (pair: Pair) => number {
-  const values = new Map<string, number>();
-  return (pair) => {
-    const key = `${pair.p1}/${pair.p2}`;
-    const value = values.get(key) ?? compute(pair);
-    values.set(key, value);
-    return value;
-  };
 }

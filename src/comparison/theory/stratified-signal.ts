@@ -1,3 +1,5 @@
+import { finishNow } from '../../async/long-computation.ts';
+import type { LongComputation } from '../../async/long-computation.ts';
 import { mean, range } from '../../numerics/arithmetic.ts';
 import { randomStream } from '../../numerics/random.ts';
 import type { RandomStream } from '../../numerics/random.ts';
@@ -34,18 +36,27 @@ export interface StratifiedSettings {
  * agent: there are hundreds. Null where nothing can be fitted.
  * @param agents the tasks of each
  */
-export function stratifiedSignal(
+export const stratifiedSignal = (
+  agents: readonly (readonly SignalTask[])[],
+  settings: StratifiedSettings,
+): StratifiedSignal | null => finishNow(computeStratifiedSignal(agents, settings));
+
+/** `stratifiedSignal` as a long computation. */
+export function* computeStratifiedSignal(
   agents: readonly (readonly SignalTask[])[],
   { seed, middle, resamples = 400 }: StratifiedSettings,
-): StratifiedSignal | null {
+): LongComputation<StratifiedSignal | null> {
   const strata = agents.flatMap(byLength);
   const fit = signalFit(strata.flatMap(inOwnUnits));
   const fitted = fit?.r2 ?? null;
   if (fit === null || fitted === null) return null;
   const random = randomStream(seed);
-  const fits = range(resamples)
-    .map(() => signalFit(strata.flatMap((tasks) => inOwnUnits(drawAgain(tasks, random)))))
-    .filter((drawn) => drawn !== null);
+  const fits: SignalFit[] = [];
+  for (let resample = 0; resample < resamples; resample++) {
+    const drawn = signalFit(strata.flatMap((tasks) => inOwnUnits(drawAgain(tasks, random))));
+    if (drawn !== null) fits.push(drawn);
+    yield;
+  }
   const r2 = Float64Array.from(fits.flatMap((drawn) => drawn.r2 ?? [])).sort();
   if (r2.length === 0) return null;
   const isMiddle = ({ peak }: SignalFit): boolean =>

@@ -1,6 +1,7 @@
 """POST /completion_logprobs: how probable given completions are, by forward passes and without sampling."""
 
 import math
+import threading
 from typing import Annotated
 
 import torch
@@ -14,6 +15,7 @@ from genenv_trainer.serving.limits import check_budget
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
 from genenv_trainer.serving.responses import json_response
+from genenv_trainer.serving.sampler import Unwanted
 
 router = APIRouter()
 
@@ -42,11 +44,27 @@ def encode_pairs(request: LogprobsRequest, loaded: LoadedModel) -> list[Pair]:
 
 
 def parts_of(pairs: list[Pair], loaded: LoadedModel) -> list[list[Pair]]:
-    """The pairs in their order, in passes of as many rows as take the memory of a draw."""
+    """The pairs in their order, in passes of as many rows as take the memory of a draw. Raises a 400 for a pair
+    that takes more alone."""
+    for prompt, completion in pairs:
+        _check_memory(len(prompt), len(completion), loaded)
     tokens = max(len(prompt) + len(completion) for prompt, completion in pairs)
     row_bytes = tokens * (loaded.footprint.computed + loaded.footprint.chosen)
     rows = max(1, loaded.footprint.limit // row_bytes)
     return [pairs[start : start + rows] for start in range(0, len(pairs), rows)]
+
+
+def _check_memory(prompt: int, completion: int, loaded: LoadedModel) -> None:
+    """Logits are computed where the completion is, and of the prompt's last token."""
+    footprint = loaded.footprint
+    needed = (prompt + completion) * footprint.computed + (completion + 1) * footprint.chosen
+    if needed > footprint.limit:
+        raise invalid_field(
+            "completion",
+            f"a completion of {completion} tokens after a prompt of {prompt} takes {needed >> 20} MiB with this "
+            f"model; it may take {footprint.limit >> 20} MiB of the memory",
+            "too_large",
+        )
 
 
 @torch.inference_mode()
@@ -75,11 +93,18 @@ def completion_logprobs(loaded: LoadedModel, pairs: list[Pair]) -> list[float]:
     return totals
 
 
-def answer_of(request: LogprobsRequest, loaded: LoadedModel) -> tuple[list[Pair], list[float]]:
+def answer_of(
+    request: LogprobsRequest, loaded: LoadedModel, unwanted: threading.Event
+) -> tuple[list[Pair], list[float]]:
+    """Raises Unwanted once nobody waits for the answer any more."""
     if not loaded.end_ids:
         raise invalid_field("model", f"{loaded.name!r} has no token that ends a sequence")
     pairs = encode_pairs(request, loaded)
-    logprobs = [value for part in parts_of(pairs, loaded) for value in completion_logprobs(loaded, part)]
+    logprobs: list[float] = []
+    for part in parts_of(pairs, loaded):
+        if unwanted.is_set():
+            raise Unwanted
+        logprobs += completion_logprobs(loaded, part)
     if not all(map(math.isfinite, logprobs)):
         raise ApiError(500, f"the logits of the model {loaded.name!r} are not finite", "model", "not_finite")
     return pairs, logprobs
@@ -92,8 +117,9 @@ async def logprobs_of_completions(request: LogprobsRequest, http: Request) -> Re
         counts = f"got {len(request.completion)} for {len(request.prompt)} prompts"
         raise invalid_field("completion", f"{counts}; expected one for each")
     check_budget(len(request.prompt), 0, 1)
-    work = http.app.state.engine.call(request.model, lambda loaded: answer_of(request, loaded))
-    pairs, logprobs = await while_wanted(http, work)
+    unwanted = threading.Event()
+    work = http.app.state.engine.call(request.model, lambda loaded: answer_of(request, loaded, unwanted))
+    pairs, logprobs = await while_wanted(http, work, unwanted)
     read = sum(len(prompt) + len(completion) for prompt, completion in pairs)
     tokens = {"prompt_tokens": read, "completion_tokens": 0, "total_tokens": read}
     http.app.state.metrics.count_tokens(tokens)

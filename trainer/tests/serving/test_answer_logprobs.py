@@ -1,12 +1,20 @@
 """POST /completion_logprobs against torch, and against what the same server samples."""
 
 import math
+import threading
+from dataclasses import replace
 
 import pytest
 import torch
 from peft import PeftModelForCausalLM
 from tiny_models import ADAPTED, AGENT, CHARACTERS
 from transformers import LlamaForCausalLM
+
+from genenv_trainer.serving import answer_logprobs
+from genenv_trainer.serving.answer_logprobs import LogprobsRequest, answer_of
+from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.registry import Registry
+from genenv_trainer.serving.sampler import Unwanted
 
 PROMPTS = ["what is 3+4?", "a", "add 17 and 25"]
 ANSWERS = ["7", "", "forty-two: 42"]
@@ -89,3 +97,32 @@ def test_what_it_refuses(client, fields, status, param):
     body = {"model": AGENT, "prompt": PROMPTS, "completion": ANSWERS} | fields
     answer = client.post("/completion_logprobs", json=body)
     assert (answer.status_code, answer.json()["error"]["param"]) == (status, param), answer.text
+
+
+def many_pairs() -> LogprobsRequest:
+    return LogprobsRequest(model=AGENT, prompt=PROMPTS * 4, completion=["7"] * 12)
+
+
+def test_nobody_computes_for_a_client_that_has_gone(store, monkeypatch):
+    loaded = Registry(store, capacity=1).get(AGENT)
+    footprint = loaded.footprint
+    row = 20 * (footprint.computed + footprint.chosen)
+    loaded.footprint = replace(footprint, limit=row)
+    unwanted, passes = threading.Event(), []
+
+    def one_pass(model, pairs):
+        passes.append(len(pairs))
+        unwanted.set()
+        return [0.0] * len(pairs)
+
+    monkeypatch.setattr(answer_logprobs, "completion_logprobs", one_pass)
+    with pytest.raises(Unwanted):
+        answer_of(many_pairs(), loaded, unwanted)
+    assert passes == [1]
+
+
+def test_a_pair_that_takes_more_memory_than_there_is_is_refused(store):
+    loaded = Registry(store, capacity=1).get(AGENT)
+    loaded.footprint = replace(loaded.footprint, limit=2 * loaded.footprint.chosen)
+    with pytest.raises(ApiError, match="a completion of 1 tokens after a prompt of 12 takes"):
+        answer_of(many_pairs(), loaded, threading.Event())
