@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { CallsTask } from '../../src/worlds/calls/task-schema.ts';
 import { applyWording, namesArguments, shortForm, wordPlainly } from '../../src/worlds/calls/wording.ts';
@@ -38,6 +38,14 @@ describe('the words of a task', () => {
     expect(applyWording(task, ` ${request}\n`)?.dialogue).toEqual(
       named ? [{ role: 'user', content: request }] : undefined,
     );
+  });
+
+  it('are read once, however many arguments there are', () => {
+    const stops = Array.from({ length: 50 }, () => 'Halden-Moss');
+    const request = '12 seats to Oslo-Sentrum by Halden-Moss';
+    using replace = vi.spyOn(String.prototype, 'replace');
+    expect(namesArguments(request, taskWith({ to: 'Oslo-Sentrum', seats: 12, stops }))).toBe(true);
+    expect(replace.mock.contexts.filter((text) => String(text) === request)).toHaveLength(1);
   });
 
   it('are the code’s own if no model words them, and say all', () => {

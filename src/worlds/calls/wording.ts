@@ -94,7 +94,7 @@ const words = {
  */
 export function namesArguments(request: string, { tools, calls }: CallsTask): boolean {
   const numbers = numbersIn(request);
-  const spoken = wordsOf(request);
+  const spoken = spokenIn(request);
   const allowed = new Set<number>();
   for (const call of calls) {
     const tool = tools.find(({ name }) => name === call.name)!;
@@ -107,15 +107,15 @@ export function namesArguments(request: string, { tools, calls }: CallsTask): bo
         } else if (typeof leaf === 'boolean') {
           const named = spaced(parameter)
             .split(' ')
-            .every((word) => spoken.has(word.toLowerCase()));
-          if (!named || !words[`${leaf}`].some((word) => spoken.has(word))) return false;
+            .every((word) => spoken.words.has(word.toLowerCase()));
+          if (!named || !words[`${leaf}`].some((word) => spoken.words.has(word))) return false;
         } else {
-          if (leaf === '' || !contains(request, leaf)) return false;
+          if (leaf === '' || !contains(spoken, leaf)) return false;
           for (const number of numbersIn(leaf)) allowed.add(number);
         }
       }
     }
-    if (choicesLeftOut(tool, made).some((choice) => contains(request, choice))) return false;
+    if (choicesLeftOut(tool, made).some((choice) => contains(spoken, choice))) return false;
   }
   return numbers.every((number) => allowed.has(number));
 }
@@ -131,12 +131,24 @@ const shortWord = /^[a-z]{1,4}$/i;
  * As answers are compared: case, spaces and punctuation do not matter. A short word must stand alone, since longer
  * ones hold it by chance.
  */
-function contains(text: string, part: string): boolean {
-  if (shortWord.test(part)) return wordsOf(text).has(part.toLowerCase());
-  return bare(part) === '' ? text.includes(part) : bare(text).includes(bare(part));
+function contains({ text, words: own, bareText }: Spoken, part: string): boolean {
+  if (shortWord.test(part)) return own.has(part.toLowerCase());
+  const barePart = bare(part);
+  return barePart === '' ? text.includes(part) : bareText.includes(barePart);
 }
 
-const wordsOf = (text: string): Set<string> => new Set(text.toLowerCase().split(/[^a-z]+/));
+/** A request as it is compared: it is read once, however many arguments and choices a model wrote. */
+interface Spoken {
+  text: string;
+  words: ReadonlySet<string>;
+  bareText: string;
+}
+
+const spokenIn = (text: string): Spoken => ({
+  text,
+  words: new Set(text.toLowerCase().split(/[^a-z]+/)),
+  bareText: bare(text),
+});
 
 function leaves(value: ArgumentValue): (string | number | boolean)[] {
   if (typeof value !== 'object') return [value];
