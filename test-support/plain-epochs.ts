@@ -16,7 +16,7 @@ import type { Launcher } from '../src/training/launchers.ts';
 import type { CommittedEpoch } from '../src/types/activity-types.ts';
 import type { RunPlan } from '../src/types/run-state.ts';
 import { runEpochPipeline, runPreparation } from '../src/epochs/epoch-pipeline.ts';
-import type { StepRunner } from '../src/epochs/epoch-pipeline.ts';
+import type { StepRunner } from '../src/epochs/pipeline-activities.ts';
 import { worldLoader } from '../src/worlds/registry.ts';
 import { permitLoopback } from './permitted-servers.ts';
 

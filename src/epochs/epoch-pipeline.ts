@@ -5,68 +5,12 @@
  * proxies and a runner that waits for pauses; the commit gives it what the phases have recorded; tests and
  * benchmarks give it plain functions.
  */
-import type { FileRef } from '../store/references.ts';
-import type * as inputs from '../types/activity-inputs.ts';
-import type {
-  ColdStart,
-  CommittedEpoch,
-  Filtered,
-  Gated,
-  OpenedEpoch,
-  Rewards,
-  Sampling,
-  ServerTokens,
-  Trained,
-  UpdatedPools,
-  WrittenPool,
-} from '../types/activity-types.ts';
-import type {
-  Metrics,
-  PolicyRole,
-  PolicyVersion,
-  Run,
-  RunState,
-  WorkflowSettings,
-} from '../types/run-state.ts';
-import { fileRefs, mapShards, sampleEpoch } from './sampling-rounds.ts';
-
+import type { PolicyRole, PolicyVersion, RunState } from '../types/run-state.ts';
+import type { OpenedEpoch, Trained } from '../types/activity-types.ts';
+import type { EpochStart, PipelineActivities, StepRunner } from './pipeline-activities.ts';
+import { sampleEpoch } from './sampling-rounds.ts';
+import { fileRefs, mapShards, samplingMetrics, samplingNotes, sumField, usageOf } from './shards.ts';
 import { weightsInRole } from './shared-weights.ts';
-
-/** The activities of an epoch and of the preparation. `Committed` is what the last of them returns. */
-export interface PipelineActivities<Committed = CommittedEpoch> {
-  warmUp: (input: inputs.WarmUpInput) => Promise<PolicyVersion>;
-  prepareRun: (input: inputs.PrepareInput) => Promise<RunState>;
-  checkColdStart: (input: inputs.PhaseInput) => Promise<ColdStart>;
-  writePool: (input: inputs.PhaseInput) => Promise<WrittenPool>;
-  generateTasks: (input: inputs.GenerateTasksInput) => Promise<Sampling>;
-  drawTasks: (input: inputs.DrawTasksInput) => Promise<FileRef>;
-  rollOut: (input: inputs.RollOutInput) => Promise<Sampling>;
-  computeRewards: (input: inputs.ComputeRewardsInput) => Promise<Rewards>;
-  filterByDifficulty: (input: inputs.FilterInput) => Promise<Filtered>;
-  updatePools: (input: inputs.UpdatePoolsInput) => Promise<UpdatedPools>;
-  trainAgent: (input: inputs.TrainAgentInput) => Promise<Trained>;
-  trainEnvironment: (input: inputs.TrainEnvironmentInput) => Promise<Trained>;
-  publishPolicy: (input: inputs.PublishInput) => Promise<void>;
-  gateAgent: (input: inputs.GateInput) => Promise<Gated>;
-  evaluatePolicy: (input: inputs.EvaluateInput) => Promise<Sampling>;
-  commitEpoch: (input: inputs.CommitInput) => Promise<Committed>;
-}
-
-export interface EpochStart {
-  run: Run;
-  settings: WorkflowSettings;
-  epoch: number;
-  state: RunState;
-}
-
-/** Runs the steps, one after another; a workflow's runner waits for pauses and measures time. */
-export interface StepRunner {
-  step: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
-  /** Seconds by phase so far. */
-  seconds: () => Record<string, number>;
-  /** Called after each shard of rollouts with the number of its traces. */
-  onRollouts?: (traces: number) => void;
-}
 
 export async function runEpochPipeline<Committed>(
   activities: PipelineActivities<Committed>,
@@ -137,7 +81,7 @@ export async function runEpochPipeline<Committed>(
     history: pools.history,
     train_pool: pools.trainPool,
     environment_pool: pools.environmentPool,
-    tokens: state.tokens + total([...generated, ...rollouts], 'tokens'),
+    tokens: state.tokens + sumField([...generated, ...rollouts], 'tokens'),
   };
   return runner.step('commit', () =>
     activities.commitEpoch({
@@ -160,7 +104,7 @@ export async function runEpochPipeline<Committed>(
         ...[agent.note, environment.note, forgetting?.note ?? null].filter((note) => note !== null),
         ...samplingNotes(verdicts),
       ],
-      retried: total([...generated, ...rollouts, ...verdicts], 'retried'),
+      retried: sumField([...generated, ...rollouts, ...verdicts], 'retried'),
       ...usageOf([...generated, ...rollouts, ...verdicts]),
       seconds: runner.seconds(),
     }),
@@ -228,7 +172,7 @@ export async function runPreparation<Committed>(
       (metrics) => metrics !== undefined,
     ),
     notes: [...(coldStart === undefined ? [] : [coldStart.note]), ...samplingNotes(verdicts)],
-    retried: total(verdicts, 'retried'),
+    retried: sumField(verdicts, 'retried'),
     ...usageOf(verdicts, dataset?.tokens),
     seconds: runner.seconds(),
   });
@@ -237,50 +181,5 @@ export async function runPreparation<Committed>(
 /** Whether something that happens every so many epochs, and after the last one, happens after this epoch. */
 const isDue = (every: number | undefined, epoch: number, epochs: number): boolean =>
   every !== undefined && (epoch % every === 0 || epoch === epochs);
-
-const samplingNotes = (samplings: readonly Sampling[]): string[] =>
-  samplings.flatMap(({ note }) => note ?? []);
-
-const total = (samplings: readonly Sampling[], field: 'tokens' | 'retried'): number =>
-  samplings.reduce((sum, sampling) => sum + sampling[field], 0);
-
-/** What the epoch has sampled: candidates that no rollout was made of, and their tokens, are in no other count. */
-const samplingMetrics = (generated: readonly Sampling[], rollouts: readonly Sampling[]): Metrics => ({
-  'env/generated': generated.reduce((sum, { file }) => sum + file.count, 0),
-  'env/num_tokens': total(generated, 'tokens'),
-  'rollouts/num_tokens': total(rollouts, 'tokens'),
-});
-
-/**
- * Tokens that the model servers sampled and read; nothing if a phase was recorded without its prompts.
- * @param written tokens of the data set that was written
- */
-function usageOf(samplings: readonly Sampling[], written = 0): Pick<inputs.CommitInput, 'usage'> {
-  let promptTokens = 0;
-  for (const sampling of samplings) {
-    if (sampling.promptTokens === undefined) return {};
-    promptTokens += sampling.promptTokens;
-  }
-  const usage = { completionTokens: written + total(samplings, 'tokens'), promptTokens };
-  const servers = sumServers(samplings.flatMap((sampling) => sampling.servers ?? []));
-  return { usage: { ...usage, ...(servers && { servers }) } };
-}
-
-/** What each server apart has sampled and read in all phases; undefined in runs without any. */
-function sumServers(parts: readonly ServerTokens[]): ServerTokens | undefined {
-  if (parts.length === 0) return undefined;
-  const sums: ServerTokens = {};
-  for (const part of parts) {
-    for (const [name, tokens] of Object.entries(part)) {
-      const use = name as keyof ServerTokens;
-      const { completionTokens, promptTokens } = sums[use] ?? { completionTokens: 0, promptTokens: 0 };
-      sums[use] = {
-        completionTokens: completionTokens + tokens.completionTokens,
-        promptTokens: promptTokens + tokens.promptTokens,
-      };
-    }
-  }
-  return sums;
-}
 
 const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });

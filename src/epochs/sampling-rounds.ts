@@ -7,7 +7,8 @@ import type { FileRef } from '../store/references.ts';
 import type { SamplingRound } from '../types/activity-inputs.ts';
 import type { Filtered, Rewards, Sampling } from '../types/activity-types.ts';
 import type { Metrics, WorkflowSettings } from '../types/run-state.ts';
-import type { EpochStart, PipelineActivities, StepRunner } from './epoch-pipeline.ts';
+import type { EpochStart, PipelineActivities, StepRunner } from './pipeline-activities.ts';
+import { fileRefs, mapShards } from './shards.ts';
 
 export type SamplingActivities = Pick<
   PipelineActivities<never>,
@@ -102,11 +103,3 @@ function roundMetrics(dynamic: DynamicSampling, rounds: number, filtered: Filter
     'rollouts/rounds_capped': hasEnoughGroups(dynamic, filtered) ? 0 : 1,
   };
 }
-
-export const mapShards = <T>(
-  shards: number,
-  work: (shard: { shard: number; shards: number }) => Promise<T>,
-): Promise<T[]> => Promise.all(Array.from({ length: shards }, (_, shard) => work({ shard, shards })));
-
-export const fileRefs = (samplings: readonly Sampling[]): Sampling['file'][] =>
-  samplings.map(({ file }) => file);

@@ -7,7 +7,7 @@ import type { CommittedEpoch } from '../types/activity-types.ts';
 import type { ModelOutage } from '../types/outage-types.ts';
 import { proxyPhaseActivities } from './activity-proxies.ts';
 import { runEpochPipeline } from '../epochs/epoch-pipeline.ts';
-import type { EpochStart } from '../epochs/epoch-pipeline.ts';
+import type { EpochStart } from '../epochs/pipeline-activities.ts';
 import { epochProgressQuery, pausedSignal } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { phaseText } from './outage-text.ts';

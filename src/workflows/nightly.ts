@@ -15,7 +15,7 @@ import type { NightRecord } from '../types/nightly-types.ts';
 import { nightActivities, proxyPhaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';
-import { fileRefs, mapShards } from '../epochs/sampling-rounds.ts';
+import { fileRefs, mapShards } from '../epochs/shards.ts';
 import type { ExperimentResult } from './experiment-run.ts';
 import { stopAfterEpochSignal } from './messages.ts';
 import { modelOutages } from './model-outages.ts';

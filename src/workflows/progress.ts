@@ -11,7 +11,7 @@ import type { RunOutcome } from '../types/activity-inputs.ts';
 import type { CommittedEpoch, Progress } from '../types/activity-types.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { OutageReport } from '../types/outage-types.ts';
-import type { StepRunner } from '../epochs/epoch-pipeline.ts';
+import type { StepRunner } from '../epochs/pipeline-activities.ts';
 import type { ControlState } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { outageText, phaseText } from './outage-text.ts';

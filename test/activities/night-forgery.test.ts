@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createNightlyActivities } from '../../src/activities/index.ts';
-import { fileRefs, mapShards } from '../../src/epochs/sampling-rounds.ts';
+import { fileRefs, mapShards } from '../../src/epochs/shards.ts';
 import type { CloseNightInput, NightPlan } from '../../src/types/nightly-inputs.ts';
 import type { PolicyVersion } from '../../src/types/run-state.ts';
 import { InvalidInput } from '../../src/validation/checked-input.ts';

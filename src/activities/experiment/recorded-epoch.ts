@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import type { OpenedRun, RunFolder } from '../../runs/run-folder.ts';
 import { experimentInEffect, workflowSettings } from '../../runs/settings-in-effect.ts';
 import { runEpochPipeline, runPreparation } from '../../epochs/epoch-pipeline.ts';
-import type { PipelineActivities, StepRunner } from '../../epochs/epoch-pipeline.ts';
+import type { PipelineActivities, StepRunner } from '../../epochs/pipeline-activities.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import type { CommitInput } from '../../types/activity-inputs.ts';
 import type { Run } from '../../types/run-state.ts';

@@ -1,5 +1,5 @@
 import { changedFields } from '../../config/retune.ts';
-import { fileRefs, mapShards } from '../../epochs/sampling-rounds.ts';
+import { fileRefs, mapShards } from '../../epochs/shards.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { NightPlan, Verdicts } from '../../types/nightly-inputs.ts';
