@@ -3,7 +3,7 @@ import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
 import { nameField, nonNegativeCount, schemaField } from '../validation/limited-fields.ts';
-import { evaluationOptions } from './method.ts';
+import { evaluationOptions } from './evaluation-settings.ts';
 import { runIdPattern } from './run-id.ts';
 import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 

@@ -2,15 +2,10 @@ import { z } from 'zod';
 import { worldSettings } from '../worlds/settings.ts';
 import { nonNegativeCount, schemaField } from '../validation/limited-fields.ts';
 import { armSchema } from './arms.ts';
-import {
-  difficultySchema,
-  durabilitySchema,
-  evaluationSettingsSchema,
-  filterSchema,
-  guardsSchema,
-  historySchema,
-  poolsSchema,
-} from './method.ts';
+import { difficultySchema, filterSchema, historySchema, poolsSchema } from './method.ts';
+import { durabilitySchema } from './durability.ts';
+import { guardsSchema } from './guards.ts';
+import { evaluationSettingsSchema } from './evaluation-settings.ts';
 import { agentSchema, environmentSchema, trainerSchema } from './policies.ts';
 import { servingSchema } from './serving.ts';
 import { runIdPattern } from './run-id.ts';

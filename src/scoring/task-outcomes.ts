@@ -3,7 +3,7 @@ import type { Wordings } from '../coevolution/difficulty-reward.ts';
 import { clusterSizes, discrimination, discriminationGate } from '../coevolution/guards.ts';
 import { successRate } from '../coevolution/success-rate.ts';
 import type { SuccessRate } from '../coevolution/success-rate.ts';
-import type { Guards } from '../config/method.ts';
+import type { Guards } from '../config/guards.ts';
 import type { RewardRecord, TraceRecord } from '../types/records.ts';
 
 type Role = RewardRecord['role'];

@@ -5,12 +5,9 @@
 import { z } from 'zod';
 import { maxRollouts } from '../config/cross-field-checks.ts';
 import { experimentSchema } from '../config/experiment.ts';
-import {
-  benchmarksSchema,
-  durabilitySchema,
-  evaluationSettingsSchema,
-  guardsSchema,
-} from '../config/method.ts';
+import { durabilitySchema } from '../config/durability.ts';
+import { guardsSchema } from '../config/guards.ts';
+import { benchmarksSchema, evaluationSettingsSchema } from '../config/evaluation-settings.ts';
 import { dynamicSamplingSchema } from '../config/policies.ts';
 import { FileRef, FolderRef } from '../store/references.ts';
 import { runIdSchema } from './ids.ts';

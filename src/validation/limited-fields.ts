@@ -10,6 +10,8 @@ export const positiveCount = z.int().positive().max(maxCount);
 export const nonNegativeCount = z.int().min(0).max(maxCount);
 export const positiveNumber = z.number().positive().max(maxNumber);
 export const nonNegativeNumber = z.number().min(0).max(maxNumber);
+/** A share, a rate or a probability. */
+export const unitInterval = z.number().min(0).max(1);
 
 /** In seconds. */
 export const timeLimit = z.number().positive().max(yearInSeconds);

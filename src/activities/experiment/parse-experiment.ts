@@ -1,5 +1,5 @@
 import { parseEvaluation } from '../../config/evaluation.ts';
-import type { Benchmarks } from '../../config/method.ts';
+import type { Benchmarks } from '../../config/evaluation-settings.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import { runIdPattern, runIdRule } from '../../config/run-id.ts';
