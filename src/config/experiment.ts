@@ -68,3 +68,10 @@ export function replayCount({ environment, pools }: Pick<Experiment, 'environmen
   const newTasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
   return Math.round((newTasks * (mix.base + mix.history)) / mix.new);
 }
+
+/** Both policies, each with its field in the file. */
+export const rolesOf = ({ agent, environment }: Experiment) =>
+  [
+    { role: 'agent', policy: agent },
+    { role: 'environment', policy: environment },
+  ] as const;

@@ -3,7 +3,7 @@
  * ledgers hold them. What arrives from Temporal is checked by these schemas; the types follow from them.
  */
 import { z } from 'zod';
-import { maxRollouts } from '../config/cross-field-checks.ts';
+import { maxRollouts } from '../config/budget-checks.ts';
 import { experimentSchema } from '../config/experiment.ts';
 import { durabilitySchema } from '../config/durability.ts';
 import { guardsSchema } from '../config/guards.ts';
