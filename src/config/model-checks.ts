@@ -3,7 +3,7 @@ import { fitsModelsFromScratch, hasWarmUpCorpus, textLimits } from '../worlds/se
 import { rolesOf } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 import { engineModelProblem } from './model-folder.ts';
-import { positionsFromScratch } from './policies.ts';
+import { positionsFromScratch } from './models.ts';
 
 export function* modelProblems(experiment: Experiment): Generator<string> {
   for (const { role, policy } of rolesOf(experiment)) {

@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { modelFolder } from '../config/model-folder.ts';
-import type { ModelSettings } from '../config/policies.ts';
+import type { ModelSettings } from '../config/models.ts';
 import { sum } from '../numerics/arithmetic.ts';
 
 export interface ModelSize {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { installedModelFolder } from '../config/model-folder.ts';
-import type { ModelSettings } from '../config/policies.ts';
+import type { ModelSettings } from '../config/models.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';

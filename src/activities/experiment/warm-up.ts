@@ -1,7 +1,7 @@
 import { KeyedMutex } from '../../async/keyed-mutex.ts';
 import type { Experiment } from '../../config/experiment.ts';
-import { positionsFromScratch } from '../../config/policies.ts';
-import type { ModelSettings } from '../../config/policies.ts';
+import { positionsFromScratch } from '../../config/models.ts';
+import type { ModelSettings } from '../../config/models.ts';
 import { servedName } from '../../config/policy-servers.ts';
 import { dialogueTokens } from '../../inference/character-tokens.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
