@@ -1,50 +1,11 @@
 import { z } from 'zod';
-import {
-  maxCount,
-  nameField,
-  nonNegativeNumber,
-  pathField,
-  positiveCount,
-  positiveNumber,
-} from '../validation/limited-fields.ts';
-import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
+import { maxCount, nonNegativeNumber, positiveCount, positiveNumber } from '../validation/limited-fields.ts';
+import { poolSourceSchema } from './pool-sources.ts';
 
 /**
  * Where an arm's tasks come from. All else (rollouts, the agent's update, guards, evaluation) is the same in
  * every arm, so that two runs of one file differ in the curriculum alone.
  */
-
-const poolSourceSchema = z
-  .discriminatedUnion('type', [
-    z
-      .strictObject({
-        type: z.literal('model'),
-        baseUrl: httpUrl.describe('OpenAI-compatible server that is asked for chat completions.'),
-        apiKeyEnv,
-        model: nameField.describe('Name of the model there.'),
-        temperature: nonNegativeNumber.default(1).describe('Sampling temperature.'),
-        maxTokens: positiveCount.default(1024).describe('Maximum number of new tokens in a completion.'),
-      })
-      .describe('Written by a model, from examples of the base tasks.'),
-    z
-      .strictObject({
-        type: z.literal('file'),
-        path: pathField.describe(
-          'JSON Lines on the worker’s machine, a task a line: {"spec": "…"}; in a folder of GENENV_DATA.',
-        ),
-        sha256: z
-          .string()
-          .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
-          .nullable()
-          .default(null)
-          .describe('Hash that the file must have; null = not checked.'),
-      })
-      .describe('Given as a file.'),
-    z
-      .strictObject({ type: z.literal('code') })
-      .describe('Drawn by the world’s code, uniformly over the cells of its held-out grid; no model writes.'),
-  ])
-  .describe('Where the data set comes from.');
 
 /** Settings of the predictor of success, in arms that choose among candidates. */
 const predictorFields = {
@@ -184,6 +145,7 @@ const oracleArm = z
       .describe('Relative change of difficulty for a success rate that is off α by one.'),
   })
   .describe('A controller by code that keeps success at α: the curriculum that the simulator aims at.');
+
 const successBinArm = z
   .strictObject({
     type: z.literal('success-bin'),
@@ -228,7 +190,6 @@ export const armSchema = z
 
 export type Arm = z.infer<typeof armSchema>;
 export type SuccessBinArm = z.infer<typeof successBinArm>;
-export type PoolSource = z.infer<typeof poolSourceSchema>;
 type Written = { arm: Arm; environment: { variationsPerPrompt: number } };
 
 /** The name of an arm in tables, search attributes and charts. */

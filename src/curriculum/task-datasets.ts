@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { emptyHistory } from '../coevolution/agent-history.ts';
-import type { PoolSource } from '../config/arms.ts';
+import type { PoolSource } from '../config/pool-sources.ts';
 import type { ChatRequest } from '../inference/chat-client.ts';
 import { isCutShort } from '../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
