@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { probesSchema } from '../config/comparison.ts';
+import { probesSchema } from '../config/comparison-measures.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { originSchema } from '../runs/file-schemas.ts';
 import type { Origin } from '../runs/file-schemas.ts';

@@ -4,24 +4,22 @@ import { InvalidConfig } from '../validation/invalid-config.ts';
 import { firstProblems, show } from '../validation/issue-messages.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
-import { schemaField, uncheckedName } from '../validation/limited-fields.ts';
+import { uncheckedName, schemaField } from '../validation/limited-fields.ts';
 import { comparisonSizeProblem } from './comparison-size.ts';
+import {
+  crossPlaySchema,
+  measureProblems,
+  probesSchema,
+  repeated,
+  seedsSchema,
+} from './comparison-measures.ts';
+import type { CrossPlaySettings, ProbeSettings } from './comparison-measures.ts';
 import { replayCount } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 import { merge, parseExperiment } from './parse-experiment.ts';
 import { primaryProblems, primarySchema } from './primary-comparisons.ts';
 import type { PrimarySettings } from './primary-comparisons.ts';
 import { changedFields } from './retune.ts';
-
-/** Which policies of a comparison's runs to measure, and on how many tasks. */
-interface MeasureSettings {
-  arms: string[];
-  seeds: number[];
-  checkpoints: number;
-  tasks: number;
-}
-export type CrossPlaySettings = MeasureSettings & { samples: number };
-export type ProbeSettings = MeasureSettings & { attempts: number };
 
 /** A comparison file as it will run. */
 export interface Comparison {
@@ -38,76 +36,6 @@ export interface Comparison {
   threshold: number;
   crossPlay: CrossPlaySettings | null;
   probes: ProbeSettings | null;
-}
-
-const seedsSchema = z.array(z.int().min(0).max(999_999_999)).min(1).max(100);
-
-/** Measures taken after the runs, which change none of them: they may differ between two calls of one id. */
-
-export const crossPlaySchema = z
-  .strictObject({
-    arms: z.array(uncheckedName).min(1).max(1_000).describe('Arms whose checkpoints meet each other.'),
-    seeds: seedsSchema.describe('Seeds of which.'),
-    checkpoints: z
-      .int()
-      .min(2)
-      .max(10)
-      .default(5)
-      .describe('Epochs whose policies meet, evenly spaced, the first and the last among them.'),
-    tasks: z.int().min(1).max(1024).default(64).describe('Tasks that each simulator writes for it.'),
-    samples: z.int().min(1).max(64).default(4).describe('Attempts of each agent at each task.'),
-  })
-  .nullable()
-  .default(null)
-  .describe('Simulators of one epoch against agents of another; null = none.');
-
-export const probesSchema = z
-  .strictObject({
-    arms: z.array(uncheckedName).min(1).max(1_000).describe('Arms whose agents are probed.'),
-    seeds: seedsSchema.describe('Seeds of which.'),
-    checkpoints: z
-      .int()
-      .min(1)
-      .max(10)
-      .default(1)
-      .describe(
-        'Epochs whose agents are probed, evenly spaced between the start and the end; 1 = the middle one.',
-      ),
-    tasks: z.int().min(2).max(1024).default(96).describe('Tasks, chosen to span success rates from 0 to 1.'),
-    attempts: z
-      .int()
-      .min(8)
-      .max(4096)
-      .default(128)
-      .describe('Attempts at each task: the first half says what p is, the second is judged by it.'),
-  })
-  .nullable()
-  .default(null)
-  .describe(
-    'Theory of the method, measured on agents of the runs: gradient signal and ranking; null = not measured.',
-  );
-
-const measures = ['crossPlay', 'probes'] as const;
-type ComparedNames = Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay' | 'probes'> & { arms: string[] };
-
-/** Arms and seeds that are unknown or repeated: `<field>: got <value>; allowed: <values>`. */
-function* measureProblems(plan: ComparedNames): Generator<string> {
-  const { seeds, arms } = plan;
-  for (const name of measures) {
-    const measure = plan[name];
-    if (measure === null) continue;
-    yield* repeated(`${name}.seeds`, measure.seeds);
-    yield* repeated(`${name}.arms`, measure.arms);
-    for (const arm of measure.arms)
-      if (!arms.includes(arm)) yield `${name}.arms: got ${show(arm)}; allowed: ${arms.join(', ')}`;
-    for (const seed of measure.seeds)
-      if (!seeds.includes(seed)) yield `${name}.seeds: got ${seed}; allowed: ${seeds.join(', ')}`;
-  }
-}
-
-function* repeated(field: string, values: readonly (string | number)[]): Generator<string> {
-  const twice = values.find((value, index) => values.indexOf(value) !== index);
-  if (twice !== undefined) yield `${field}: got ${show(twice)} twice; expected each once`;
 }
 
 /** `<comparison>.<arm>.<seed>` is the id of a run, which has 80 characters at most. */
@@ -228,6 +156,8 @@ function armOf(
     );
   }
 }
+
+type ComparedNames = Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay' | 'probes'> & { arms: string[] };
 
 function* nameProblems(plan: ComparedNames): Generator<string> {
   const { seeds, arms, baseline } = plan;

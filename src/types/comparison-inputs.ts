@@ -1,6 +1,6 @@
 /** Inputs of the activities of comparisons. Field names are on the wire. */
 import { z } from 'zod';
-import { crossPlaySchema, probesSchema } from '../config/comparison.ts';
+import { crossPlaySchema, probesSchema } from '../config/comparison-measures.ts';
 import { FileRef } from '../store/references.ts';
 import { listOf } from './activity-inputs.ts';
 import { runIdSchema } from './ids.ts';
