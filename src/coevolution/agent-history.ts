@@ -1,8 +1,8 @@
 import { mean, sum } from '../numerics/arithmetic.ts';
 import type { SuccessCount } from '../numerics/intervals.ts';
 import { requireCount, requireFinite, requireInteger } from '../numerics/preconditions.ts';
-import { isInBand, TARGET_BAND } from './diagnostics.ts';
-import type { Band } from './diagnostics.ts';
+import { isInBand, TARGET_BAND } from './success-band.ts';
+import type { Band } from './success-band.ts';
 
 /**
  * Outcome of one task: its family, its latent difficulty in the world's own unit, and the agent's attempts.

@@ -1,5 +1,4 @@
-import { distance as editDistance } from 'fastest-levenshtein';
-import { TimeSlices } from '../async/time-slices.ts';
+/** What an epoch of rollouts can teach: signal of its groups, agreement, reliability, learning progress. */
 import { mean, sum } from '../numerics/arithmetic.ts';
 import type { SuccessCount } from '../numerics/intervals.ts';
 import {
@@ -62,79 +61,6 @@ export function verdictAgreement(first: readonly number[], second: readonly numb
     if (verdict === repeated) equal++;
   }
   return first.length === 0 ? null : equal / first.length;
-}
-
-/**
- * Share of distinct tasks in a batch, in (0, 1]: distinct signatures over all of them; null for an empty
- * batch. 1 is no proof of variety (the same skill in new words is distinct too); a fall is a proof of
- * collapse.
- */
-export function distinctShare(signatures: readonly string[]): number | null {
-  return signatures.length === 0 ? null : new Set(signatures).size / signatures.length;
-}
-
-/** Entries of the archive that a batch is compared with, the newest. */
-export const ARCHIVE_CAPACITY = 512;
-
-/**
- * Novelty of a batch: the mean over its tasks of the edit distance to the nearest task of the archive, in [0,
- * 1]; 0 when all are repeats, null if batch or archive is empty. `archive` is oldest first; only its
- * newest `capacity` distinct entries count, so the cost grows with the batch and not with the run: batch x
- * capacity x length² / 32, where a length above `MAX_COMPARED` counts as that. Give it the worlds' canonical
- * texts, not rendered prompts. After the novelty terms of R-Zero (2508.05004) and POET.
- */
-export async function archiveDistance(
-  batch: readonly string[],
-  archive: readonly string[],
-  { capacity = ARCHIVE_CAPACITY, slices = new TimeSlices() }: { capacity?: number; slices?: TimeSlices } = {},
-): Promise<number | null> {
-  requireInteger('capacity', capacity, 1);
-  const newest = [...new Set(archive.toReversed())].slice(0, capacity);
-  if (newest.length === 0) return null;
-  const archived = new Set(newest);
-  const distances: number[] = [];
-  for (const task of batch) {
-    let nearest = archived.has(task) ? 0 : Infinity;
-    for (const entry of nearest === 0 ? [] : newest) {
-      nearest = Math.min(nearest, normalisedEditDistance(task, entry));
-      if (slices.isOver) await slices.next();
-    }
-    distances.push(nearest);
-  }
-  return mean(distances);
-}
-
-/** Characters of a text that an edit distance compares, after what two texts begin and end with alike. */
-export const MAX_COMPARED = 2_000;
-
-/**
- * Levenshtein distance over the longer length, in UTF-16 code units: 0 for equal texts only, at most 1. Texts that
- * differ over more than `MAX_COMPARED` units are taken to differ as much as the first of these do: the distance
- * of two texts of 20,000 would take 0.14 s, and a batch has thousands of pairs.
- */
-export function normalisedEditDistance(left: string, right: string): number {
-  const longest = Math.max(left.length, right.length);
-  if (longest <= MAX_COMPARED) return longest === 0 ? 0 : editDistance(left, right) / longest;
-  const [leftDifference, rightDifference] = differingParts(left, right);
-  const differing = Math.max(leftDifference.length, rightDifference.length);
-  const edits = editDistance(leftDifference.slice(0, MAX_COMPARED), rightDifference.slice(0, MAX_COMPARED));
-  const compared = Math.min(differing, MAX_COMPARED);
-  // A product of integers, so that it cannot be above 1 by a rounding error.
-  return compared === 0 ? 0 : (edits * differing) / (compared * longest);
-}
-
-/** Two texts without the characters that both begin with, and then those that both end with. */
-function differingParts(left: string, right: string): [string, string] {
-  const shorter = Math.min(left.length, right.length);
-  let start = 0;
-  while (start < shorter && left.charCodeAt(start) === right.charCodeAt(start)) start++;
-  let end = 0;
-  while (
-    end < shorter - start &&
-    left.charCodeAt(left.length - 1 - end) === right.charCodeAt(right.length - 1 - end)
-  )
-    end++;
-  return [left.slice(start, left.length - end), right.slice(start, right.length - end)];
 }
 
 /**
@@ -222,80 +148,4 @@ export function learningProgress(state: ProgressState): Record<string, number> {
 
 function sorted<V>(entries: Map<string, V>): Record<string, V> {
   return Object.fromEntries([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
-}
-
-/** The zone of proximal development, both ends included. */
-export type Band = { low: number; high: number };
-
-/** The band of GenEnv's figures (4d, 5c, 7): success in [0.4, 0.6]. */
-export const TARGET_BAND: Band = { low: 0.4, high: 0.6 };
-
-export function isInBand(rate: number, band: Band = TARGET_BAND): boolean {
-  requireInRange('band.low', band.low, 0, 1);
-  requireInRange('band.high', band.high, band.low, 1);
-  return rate >= band.low - ROUNDING && rate <= band.high + ROUNDING;
-}
-
-/**
- * Share of the measured success rates (null: not measured) that lie in the band, in [0, 1]; null when none
- * was measured. A mean in the band says less: half trivial and half impossible has mean 0.5 and share 0.
- */
-export function inBandShare(rates: readonly (number | null)[], band: Band = TARGET_BAND): number | null {
-  requireRates('rates', rates);
-  const measured = rates.filter((rate) => rate !== null);
-  return mean(measured.map((rate) => (isInBand(rate, band) ? 1 : 0)));
-}
-
-/**
- * Calibration error: mean of |p̂ − α| over the measured success rates (null: not measured), in [0, 1]; null if
- * none was measured. Noise alone keeps it above 0: with p = α = 0.5 for every task and n = 8 rollouts its mean
- * is 0.137.
- */
-export function calibrationError(rates: readonly (number | null)[], alpha: number): number | null {
-  requireRates('rates', rates);
-  requireInRange('alpha', alpha, 0, 1);
-  const measured = rates.filter((rate) => rate !== null);
-  return mean(measured.map((rate) => Math.abs(rate - alpha)));
-}
-
-export type BandResidence = {
-  /** Index of the first epoch whose trailing mean is in the band; null: never. */
-  entry: number | null;
-  /** Share of the trailing means in the band; null when there is none. */
-  residence: number | null;
-  /** The same from entry on; null without an entry. */
-  afterEntry: number | null;
-};
-
-/**
- * How soon, and how much of the time, a run's success rate is in the band. `successRates` has one value an
- * epoch (null: not measured); what is judged is its trailing mean over `window` epochs, from the first full
- * window on, so that one lucky epoch is no entry. A window with nothing measured in it is not counted. Claim
- * C1 of the paper.
- */
-export function bandResidence(
-  successRates: readonly (number | null)[],
-  { window, band = TARGET_BAND }: { window: number; band?: Band },
-): BandResidence {
-  requireInteger('window', window, 1);
-  requireRates('successRates', successRates);
-  const judged: { epoch: number; inside: boolean }[] = [];
-  for (let epoch = window - 1; epoch < successRates.length; epoch++) {
-    const recent = successRates.slice(epoch - window + 1, epoch + 1).filter((rate) => rate !== null);
-    const level = mean(recent);
-    if (level !== null) judged.push({ epoch, inside: isInBand(level, band) });
-  }
-  const entry = judged.find(({ inside }) => inside)?.epoch ?? null;
-  const shareInside = (epochs: typeof judged) => mean(epochs.map(({ inside }) => (inside ? 1 : 0)));
-  return {
-    entry,
-    residence: shareInside(judged),
-    afterEntry: entry === null ? null : shareInside(judged.filter(({ epoch }) => epoch >= entry)),
-  };
-}
-
-function requireRates(name: string, rates: readonly (number | null)[]): void {
-  for (const [i, rate] of rates.entries()) {
-    if (rate !== null) requireInRange(`${name}[${i}]`, rate, 0, 1);
-  }
 }

@@ -10,7 +10,7 @@ import {
   requireSameLength,
   ROUNDING,
 } from '../numerics/preconditions.ts';
-import { normalisedEditDistance } from './diagnostics.ts';
+import { normalisedEditDistance } from './novelty.ts';
 
 /**
  * Discrimination of a task: success rate of the agent minus that of a random policy on it, in [-1, 1]; null

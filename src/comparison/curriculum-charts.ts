@@ -1,5 +1,5 @@
 import type { SeriesOption } from 'echarts';
-import { TARGET_BAND } from '../coevolution/diagnostics.ts';
+import { TARGET_BAND } from '../coevolution/success-band.ts';
 import { range } from '../numerics/arithmetic.ts';
 import { colorAt, line, overEpochs, shadeBand } from '../report/charts/options.ts';
 import type { Chart } from '../report/charts/options.ts';

@@ -1,6 +1,6 @@
 import { finishNow } from '../async/long-computation.ts';
 import type { LongComputation } from '../async/long-computation.ts';
-import { TARGET_BAND } from '../coevolution/diagnostics.ts';
+import { TARGET_BAND } from '../coevolution/success-band.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { ProbeRecord } from '../types/comparison-inputs.ts';
 import { inOwnUnits, signalFit } from './theory/gradient-signal.ts';

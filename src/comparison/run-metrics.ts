@@ -1,4 +1,4 @@
-import { bandResidence } from '../coevolution/diagnostics.ts';
+import { bandResidence } from '../coevolution/success-band.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { findings, WINDOW } from '../report/findings.ts';

@@ -1,4 +1,4 @@
-import { isInBand } from '../coevolution/diagnostics.ts';
+import { isInBand } from '../coevolution/success-band.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent, formatRate } from './document.ts';
 import { RESIDENCE } from './findings.ts';
 import type { Course, Findings, HeldOutEvaluation } from './findings.ts';

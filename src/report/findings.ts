@@ -1,4 +1,4 @@
-import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/diagnostics.ts';
+import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/success-band.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import type { Metrics } from '../types/run-state.ts';
 import { formatNumber, formatPercent, formatRate } from './document.ts';

@@ -1,14 +1,12 @@
 import type { TimeSlices } from '../async/time-slices.ts';
 import {
-  archiveDistance,
-  calibrationError,
-  distinctShare,
   effectiveGroupRatio,
-  inBandShare,
   signalScore,
   splitHalfReliability,
   verdictAgreement,
 } from '../coevolution/diagnostics.ts';
+import { calibrationError, inBandShare } from '../coevolution/success-band.ts';
+import { archiveDistance, distinctShare } from '../coevolution/novelty.ts';
 import { discrimination } from '../coevolution/guards.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { HELD_OUT } from '../curriculum/held-out-tasks.ts';

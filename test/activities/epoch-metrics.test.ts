@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { calibrationError } from '../../src/coevolution/diagnostics.ts';
+import { calibrationError } from '../../src/coevolution/success-band.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
 import type { FilterRecord, ScoreRecord, TaskRecord, TraceRecord } from '../../src/types/records.ts';
 import { linesOf } from '../guards/learners.ts';

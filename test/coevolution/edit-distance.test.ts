@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normalisedEditDistance } from '../../src/coevolution/diagnostics.ts';
+import { normalisedEditDistance } from '../../src/coevolution/novelty.ts';
 
 const editDistance = (left: string, right: string): number =>
   Math.round(normalisedEditDistance(left, right) * Math.max(left.length, right.length));

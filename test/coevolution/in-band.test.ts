@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bandResidence, inBandShare, isInBand } from '../../src/coevolution/diagnostics.ts';
+import { bandResidence, inBandShare, isInBand } from '../../src/coevolution/success-band.ts';
 
 describe('inBandShare', () => {
   it('counts measured rates in [0.4, 0.6], ends included', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TimeSlices } from '../../src/async/time-slices.ts';
-import { archiveDistance, distinctShare, normalisedEditDistance } from '../../src/coevolution/diagnostics.ts';
+import { archiveDistance, distinctShare, normalisedEditDistance } from '../../src/coevolution/novelty.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 8 });
 

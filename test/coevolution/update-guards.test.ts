@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TimeSlices } from '../../src/async/time-slices.ts';
-import { normalisedEditDistance } from '../../src/coevolution/diagnostics.ts';
+import { normalisedEditDistance } from '../../src/coevolution/novelty.ts';
 import {
   better,
   clusterSizes,

@@ -1,4 +1,4 @@
-import { TARGET_BAND } from '../../coevolution/diagnostics.ts';
+import { TARGET_BAND } from '../../coevolution/success-band.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { evaluationsOf, trailingMean } from '../findings.ts';
 import type { HeldOutGrid } from '../held-out.ts';
