@@ -23,6 +23,14 @@ import type {
 } from '../types/records.ts';
 import { isSolved } from '../worlds/world.ts';
 import type { World } from '../worlds/world.ts';
+import {
+  average,
+  countsByName,
+  ratio,
+  RunningMean,
+  sharesByName,
+  standardDeviation,
+} from './metric-values.ts';
 
 /** What the metrics need of a valid task that was written this epoch. */
 type WrittenTask = Pick<
@@ -219,53 +227,10 @@ export class EpochMetrics {
 const countSampledTokens = ({ mask, token_ids }: Sampled): number =>
   mask?.reduce((sum, bit) => sum + bit, 0) ?? token_ids.length;
 
-const ratio = (part: number, total: number): number | null => (total === 0 ? null : part / total);
-
-/** Mean of the values added, summed in their order; null without any. */
-class RunningMean {
-  count = 0;
-  #sum = 0;
-
-  add(value: number): void {
-    this.count += 1;
-    this.#sum += value;
-  }
-
-  get value(): number | null {
-    return this.count === 0 ? null : this.#sum / this.count;
-  }
-}
-
 /** Mean difficulty of the solved rollouts. */
 function difficultySolved(tasks: readonly WrittenTask[]): number | null {
   const solved = new RunningMean();
   for (const { difficulty, successes } of tasks)
     for (let success = 0; success < successes; success++) solved.add(difficulty);
   return solved.value;
-}
-
-/** Mean of the values that were measured. */
-const average = (values: readonly (number | null)[]): number | null =>
-  mean(values.filter((value) => value !== null));
-
-/** Population standard deviation. */
-function standardDeviation(values: readonly number[]): number | null {
-  const centre = mean(values);
-  if (centre === null) return null;
-  const squares = values.map((value) => (value - centre) ** 2);
-  return Math.sqrt(mean(squares)!);
-}
-
-function countsByName(name: string, values: readonly string[]): Metrics {
-  const metrics: Metrics = {};
-  for (const value of values.toSorted()) {
-    const metric = `${name}/${value}`;
-    metrics[metric] = (metrics[metric] ?? 0) + 1;
-  }
-  return metrics;
-}
-
-function sharesByName(name: string, values: readonly string[]): Metrics {
-  const counts = Object.entries(countsByName(name, values));
-  return Object.fromEntries(counts.map(([metric, count]) => [metric, count! / values.length]));
 }
