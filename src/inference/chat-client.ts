@@ -6,7 +6,8 @@ import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messag
 import { deriveSeed } from '../numerics/random.ts';
 import { boundAnswer, checkTextLength, maxChatAnswerBytes, maxChatAnswerValues } from './answer-limits.ts';
 import { checkAnswer, countedTokens, listOf } from './answer-schemas.ts';
-import { responseFormat, toModelError } from './completions-client.ts';
+import { responseFormat } from './completions-client.ts';
+import { toModelError } from './model-errors.ts';
 import { createOpenAiClient } from './openai-client.ts';
 import { secondsText } from './outage-reason.ts';
 import { ModelUnavailable, RequestRefused } from './policy-client.ts';
