@@ -48,6 +48,8 @@ export interface FakeModelServerOptions {
   contextLength?: number;
   /** Probability of a completion and its end; without it the server has no such endpoint. */
   probability?: (prompt: string, completion: string, model: string) => number;
+  /** Embedding of a text, or null if it is too long; without it the server has no such endpoint. */
+  embedding?: (text: string, model: string) => number[] | null;
   /** Base model of a server of adapters: any other name must be loaded first. If absent, all are served. */
   baseModel?: { name: string; folder?: string };
 }
@@ -61,6 +63,8 @@ export class FakeModelServer extends FakeServer {
   readonly requests: ReceivedRequest[] = [];
   /** Every request for probabilities of completions, failed ones too. */
   readonly logprobsRequests: { model: string; prompt: string[]; completion: string[] }[] = [];
+  /** Every request for embeddings, failed ones too. */
+  readonly embeddingRequests: { model: string; input: string[] }[] = [];
   /** Every question of a chat. */
   readonly chats: ReceivedChat[] = [];
   /** Faults that the next requests meet, one each, before any by chance. */
@@ -148,6 +152,22 @@ export class FakeModelServer extends FakeServer {
         const { model, prompt, completion } = request;
         const logprobs = prompt.map((text, row) => Math.log(probability(text, completion[row]!, model)));
         return { status: 200, body: { model, logprobs } };
+      }
+      case '/v1/embeddings': {
+        const { embedding } = this.#options;
+        if (embedding === undefined) return undefined;
+        const request = JSON.parse(body.toString('utf8')) as (typeof this.embeddingRequests)[number];
+        this.embeddingRequests.push(request);
+        if (this.nextFaults.shift() === 'server error') return { status: 503, body: '' };
+        const vectors = request.input.map((text) => embedding(text, request.model));
+        if (vectors.includes(null)) return { status: 413, body: { error: 'a text is too long' } };
+        const data = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: vector }));
+        const prompt_tokens = request.input.reduce((total, { length }) => total + length, 0);
+        // In an order of the server's own.
+        return {
+          status: 200,
+          body: { model: request.model, data: data.toReversed(), usage: { prompt_tokens } },
+        };
       }
       case '/v1/chat/completions': {
         if (chat === undefined) return undefined;

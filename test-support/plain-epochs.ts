@@ -4,6 +4,7 @@ import { createCpuActivities, createGpuActivities, createLlmActivities } from '.
 import { benchmarks, suiteHost, SuiteLoader } from '../src/benchmarks/registry.ts';
 import { createChatClient } from '../src/inference/chat-client.ts';
 import { createAdapterServer } from '../src/inference/create-adapter-server.ts';
+import { createEmbeddingClient } from '../src/inference/embedding-client.ts';
 import { createPolicyClient } from '../src/inference/create-policy-client.ts';
 import { Python } from '../src/processes/python.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/result-folders.ts';
@@ -48,6 +49,8 @@ export function plainDependencies(
         apiKey: undefined,
         timeoutMs,
       }),
+    embeddingClient: ({ baseUrl }, timeoutMs) =>
+      createEmbeddingClient({ baseUrl, apiKey: undefined, timeoutMs }),
     adapterServers: (serving) => [
       createAdapterServer(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs: 20_000 }),
     ],

@@ -22,7 +22,7 @@ export const servedRoles = ({ environment }: Pick<Experiment, 'environment'>): R
   environment.serving === undefined ? ['agent', 'environment'] : ['agent'];
 
 /** What a server apart from `serving` does for a run. */
-export const serverUses = ['simulator', 'solver', 'wording'] as const;
+export const serverUses = ['simulator', 'solver', 'wording', 'similarity'] as const;
 export type ServerUse = (typeof serverUses)[number];
 
 /** A server that a run asks besides `serving`, with the field that names it. */
@@ -38,6 +38,7 @@ export function serversApart({
 }: Pick<Experiment, 'environment' | 'world'>): ServerApart[] {
   const solver = 'vote' in world ? world.vote?.solver : undefined;
   const wording = 'wording' in world ? world.wording?.server : undefined;
+  const similarity = 'similarity' in world ? world.similarity : undefined;
   return [
     ...(environment.serving === undefined
       ? []
@@ -46,5 +47,8 @@ export function serversApart({
       ? []
       : [{ use: 'wording', field: 'world.wording.server', server: wording } as const]),
     ...(solver === undefined ? [] : [{ use: 'solver', field: 'world.vote.solver', server: solver } as const]),
+    ...(similarity === undefined
+      ? []
+      : [{ use: 'similarity', field: 'world.similarity', server: similarity } as const]),
   ];
 }

@@ -33,6 +33,7 @@ export const pricesSchema = z
     simulator: serverPrice.describe('Of the simulator’s own server (`environment.serving`).'),
     wording: serverPrice.describe('Of the server that words tasks (`world.wording.server`).'),
     solver: serverPrice.describe('Of the server that votes on labels (`world.vote.solver`).'),
+    similarity: serverPrice.describe('Of the server that embeds answers (`world.similarity`).'),
     gpuHour: price.describe('An hour of one GPU.'),
     gpus: z
       .strictObject({

@@ -66,6 +66,18 @@ export const MAX_COUNTED_TOKENS = 10_000_000;
 /** Most bytes of one number for each of so many prompts. */
 export const maxLogprobsBytes = (prompts: number): number => BASE_BYTES + prompts * BYTES_PER_PROMPT_TOKEN;
 
+/** More numbers than any model's embedding has. */
+const MAX_DIMENSIONS = 16_384;
+/** A number of an embedding, with what separates it from the next. */
+const BYTES_PER_DIMENSION = 32;
+
+/** Most bytes of the embeddings of so many texts. */
+export const maxEmbeddingsBytes = (texts: number): number =>
+  BASE_BYTES + texts * MAX_DIMENSIONS * BYTES_PER_DIMENSION;
+
+/** Most values of the answer with them. */
+export const maxEmbeddingsValues = (texts: number): number => BASE_VALUES + texts * (MAX_DIMENSIONS + 8);
+
 /** Options of a request by OpenAI's client that bound its answer, if the client has `boundedFetch`. */
 export const boundAnswer = (maxBytes: number): { fetchOptions: object } => ({ fetchOptions: { maxBytes } });
 

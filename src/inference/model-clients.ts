@@ -2,6 +2,7 @@
 import type { ServingSettings } from '../config/serving.ts';
 import type { AdapterServer } from './adapter-server.ts';
 import type { ChatClient } from './chat-client.ts';
+import type { EmbeddingClient } from './embedding-client.ts';
 import type { PolicyClient } from './policy-client.ts';
 
 export interface ModelClients {
@@ -11,6 +12,11 @@ export interface ModelClients {
     server: { baseUrl: string; apiKeyEnv: string | null } | ServingSettings,
     timeoutMs: number,
   ) => ChatClient;
+  /** Embeddings of any server that has OpenAI's. */
+  embeddingClient: (
+    server: { baseUrl: string; apiKeyEnv: string | null },
+    timeoutMs: number,
+  ) => EmbeddingClient;
   /** The servers, one an address, that an experiment's policies are published to while they run. */
   adapterServers: (serving: Exclude<ServingSettings, { type: 'embedded' }>) => AdapterServer[];
 }

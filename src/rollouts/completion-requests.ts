@@ -11,6 +11,9 @@ import type { PolicyVersion, RunState } from '../types/run-state.ts';
 import type { Sampled } from '../types/records.ts';
 import type { Journal } from '../store/journal.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
+import type { ComparedTexts } from '../worlds/world.ts';
+import { compareTexts } from './answer-similarity.ts';
+import type { Compared } from './answer-similarity.ts';
 import { JournaledClient } from './journaled-client.ts';
 import type { SamplingUsage } from './journaled-client.ts';
 import { createModelRoutes } from './model-routes.ts';
@@ -61,6 +64,11 @@ export interface CompletionClient extends AsyncDisposable {
    * @throws InvalidConfig if the server has no way to say it
    */
   completionLogprobs(request: LogprobsRequest): Promise<number[]>;
+  /**
+   * How similar the texts of each pair are, by the world's model of embeddings; recorded as completions are.
+   * @throws as `EmbeddingClient.embed` does
+   */
+  compare(pairs: readonly ComparedTexts[]): Promise<number[]>;
   /** As `PolicyClient.tokenize`; not recorded, since token ids follow from model and text alone. */
   tokenize(model: string, text: string): Promise<number[]>;
   /** Whether the model has room for a prompt and its completion, as its server said first. */
@@ -96,6 +104,7 @@ export async function openCompletionClient(
   const send = <Response>(model: string, request: () => Promise<Response>): Promise<Response> =>
     resendIfPolicyMissing(request, () => publish(model));
   let logprobs: Journal<number[]> | undefined;
+  let comparisons: Journal<Compared> | undefined;
   const contextLength = await recordedContextLengths(client, (model) =>
     routes.to(model).client.contextLength(model, signal),
   );
@@ -119,6 +128,17 @@ export async function openCompletionClient(
         logprobs ??= await client.openJournal<number[]>('logprobs.jsonl');
         return client.completeFrom(logprobs, (stop) => server.completionLogprobs!(request, stop));
       }),
+    compare: async (pairs) => {
+      const { embeddings } = routes;
+      if (embeddings === undefined) throw new Error('texts are compared in a run without world.similarity');
+      comparisons ??= await client.openJournal<Compared>('comparisons.jsonl');
+      const { similarities, promptTokens: read } = await client.completeFrom(comparisons, (stop) =>
+        compareTexts(embeddings.client, embeddings.model, pairs, stop),
+      );
+      embeddings.record(read);
+      client.usage.promptTokens += read;
+      return similarities;
+    },
     tokenize: (model, text) => send(model, () => routes.to(model).client.tokenize(model, text, signal)),
     hasRoomFor: async ({ model, maxTokens }, prompt) => {
       const limit = { model, maxTokens, contextLength: await contextLength(model) };

@@ -4,6 +4,7 @@ import { serversApart } from '../config/policy-servers.ts';
 import type { ServerUse } from '../config/policy-servers.ts';
 import { frozenServing } from '../config/serving.ts';
 import type { ServingSettings } from '../config/serving.ts';
+import type { EmbeddingClient } from '../inference/embedding-client.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { promptTokens, sampledTokens } from '../inference/policy-client.ts';
 import type { Completion, PolicyClient } from '../inference/policy-client.ts';
@@ -20,6 +21,8 @@ export interface ModelRoutes {
   countTokens: (completions: readonly Completion[]) => number;
   /** Counts a response for `usage`. */
   record: (model: string, completions: readonly Completion[]) => void;
+  /** Asks the world's model of embeddings, and counts what it has read when told so. */
+  embeddings: { client: EmbeddingClient; model: string; record: (promptTokens: number) => void } | undefined;
   /** Tokens of the servers apart, recorded responses included; empty in runs without any. */
   usage: () => { servers?: ServerTokens };
 }
@@ -29,19 +32,27 @@ export interface ModelRoutes {
  * name decides; a name that no server apart has is that of a policy of `serving`.
  */
 export function createModelRoutes(
-  clients: Pick<ModelClients, 'policyClient'>,
+  clients: Pick<ModelClients, 'policyClient' | 'embeddingClient'>,
   experiment: Experiment,
 ): ModelRoutes {
+  const timeoutMs = experiment.durability.requestTimeoutSeconds * 1000;
   const routeBy = (serving: ServingSettings): Route => ({
     serving,
-    client: clients.policyClient(serving, experiment.durability.requestTimeoutSeconds * 1000),
+    client: clients.policyClient(serving, timeoutMs),
   });
   const policies = routeBy(experiment.serving);
   const apart = new Map<string, Route & { use: ServerUse }>();
   const servers: ServerTokens = {};
+  let embeddings: ModelRoutes['embeddings'];
   for (const { use, server } of serversApart(experiment)) {
-    apart.set(server.model, { use, ...routeBy(frozenServing(server)) });
-    servers[use] = { completionTokens: 0, promptTokens: 0 };
+    const tokens = (servers[use] = { completionTokens: 0, promptTokens: 0 });
+    if (use === 'similarity')
+      embeddings = {
+        client: clients.embeddingClient(server, timeoutMs),
+        model: server.model,
+        record: (promptTokens) => void (tokens.promptTokens += promptTokens),
+      };
+    else apart.set(server.model, { use, ...routeBy(frozenServing(server)) });
   }
   return {
     to: (model) => apart.get(model) ?? policies,
@@ -54,7 +65,8 @@ export function createModelRoutes(
       tokens.completionTokens += sampledTokens(completions);
       tokens.promptTokens += promptTokens(completions);
     },
-    usage: () => (apart.size === 0 ? {} : { servers: structuredClone(servers) }),
+    embeddings,
+    usage: () => (Object.keys(servers).length === 0 ? {} : { servers: structuredClone(servers) }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Phase } from '../runtime/run-once.ts';
 import type { PolicyVersion } from '../types/run-state.ts';
 import type { Sampled, TurnRecord } from '../types/records.ts';
 import type { TaskSpec, TurnRules } from '../worlds/world.ts';
+import { addSimilarities } from './answer-similarity.ts';
 import { isUnanswered, sampleRecord } from './completion-requests.ts';
 import type { CompletionClient, PlannedRequest } from './completion-requests.ts';
 
@@ -34,21 +35,26 @@ export async function* streamRollouts<Item>(
   const { turns: rules } = phase.world;
   for await (const planned of requests) {
     yield* rules === undefined
-      ? await runSingleTurn(client, planned)
+      ? await runSingleTurn(client, phase, planned, options.specOf)
       : await runMultiTurn(client, phase, planned, { ...options, rules });
   }
 }
 
 async function runSingleTurn<Item>(
   client: CompletionClient,
+  { world }: Phase,
   { request, items }: PlannedRequest<Item>,
+  specOf: (item: Item) => TaskSpec,
 ): Promise<Rollout<Item>[]> {
   const completions = await client.complete(request);
-  return completions.map((completion) => ({
+  const rollouts = completions.map((completion) => ({
     item: items[completion.prompt]!,
     sample: completion.sample,
     sampled: sampleRecord(request, completion),
   }));
+  const answers = rollouts.map(({ item, sampled }) => ({ spec: specOf(item), sampled }));
+  await addSimilarities(client, world, answers);
+  return rollouts;
 }
 
 /** All rollouts of a request, turn by turn in lockstep: those that are not over make one request a turn. */

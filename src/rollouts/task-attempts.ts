@@ -66,7 +66,9 @@ export async function* attemptTasks<Task extends { id: string; spec: TaskSpec }>
     const { task, first } = item;
     const attempt = first + sample;
     const verdict = randomStream(deriveSeed(sampled.seed, 'verdict', task.id, attempt));
-    const reward = isUnanswered(sampled) ? 0 : world.score(task.spec, sampled.text, verdict).reward;
+    const reward = isUnanswered(sampled)
+      ? 0
+      : world.score(task.spec, sampled.text, verdict, sampled.similarity).reward;
     yield { task, attempt, reward, solved: isSolved(world, reward), sampled };
   }
 }

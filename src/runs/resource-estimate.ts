@@ -17,6 +17,8 @@ export interface ResourceEstimate {
   voteTokens: number;
   /** Of them, those of wordings. */
   wordingTokens: number;
+  /** Tokens that a model of embeddings reads: answers, random ones among them, and references. */
+  embeddedTokens: number;
   activities: number;
   events: number;
   /** Runs of the experiment's workflow: it continues as new. */
@@ -57,6 +59,7 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   const answerTokens = agent.sampling.maxTokens * (world.turns?.limit ?? 1);
   const rolloutTokens = (rolloutsPerEpoch + frozenRollouts) * answerTokens;
   const checkRollouts = evaluations + gateChecks * (gate?.tasks ?? 0);
+  const randomTokens = guards.randomAttempts * answerTokens + environment.sampling.maxTokens;
   const datasetTokens = poolTokens(experiment, world.baseTasks(randomStream(0)).length);
   const tokens = epochs * (generationTokens + rolloutTokens) + checkRollouts * answerTokens + datasetTokens;
 
@@ -96,6 +99,10 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
       (experiment.arm.type === 'static' ? datasetTokens : 0),
     voteTokens: epochs * written * votes,
     wordingTokens: epochs * written * wordings,
+    embeddedTokens:
+      world.embedding === undefined
+        ? 0
+        : epochs * (rolloutTokens + (newTasks + drawn) * randomTokens) + checkRollouts * answerTokens,
     activities,
     events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
     runs: Math.ceil(epochs / durability.epochsPerRun),

@@ -1,5 +1,6 @@
 import type { AdapterServer } from '../inference/adapter-server.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
+import type { EmbeddingClient } from '../inference/embedding-client.ts';
 import { promptTokens, sampledTokens } from '../inference/policy-client.ts';
 import type { Completion, LogprobsRequest, PolicyClient } from '../inference/policy-client.ts';
 import { errorLabel } from './metrics.ts';
@@ -10,6 +11,7 @@ import { traced } from './tracing.ts';
 export interface ClientMeter {
   policy: (client: PolicyClient) => PolicyClient;
   chat: (client: ChatClient) => ChatClient;
+  embedding: (client: EmbeddingClient) => EmbeddingClient;
   adapters: (server: AdapterServer) => AdapterServer;
 }
 
@@ -72,6 +74,15 @@ export function meterClients(metrics: Metrics | undefined, baseUrl: string): Cli
             completion: tokens,
             ...(read !== undefined && { prompt: read }),
           }),
+        ),
+    }),
+    embedding: (client) => ({
+      embed: (request, signal) =>
+        measure(
+          'embeddings',
+          signal,
+          () => client.embed(request, signal),
+          ({ promptTokens: read }) => ({ prompt: read }),
         ),
     }),
     adapters: (adapters) => ({

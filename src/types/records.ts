@@ -38,6 +38,8 @@ export interface Sampled {
    * is 0). Absent if all were sampled.
    */
   mask?: number[];
+  /** Of the answer and the task's reference, by their embeddings; absent if none were asked for. */
+  similarity?: number;
 }
 
 /** One turn of a rollout: the agent's action, and the observation. */
@@ -131,6 +133,11 @@ export interface TraceRecord {
   sampled: Sampled;
   /** Only in worlds of several turns, where `sampled.text` is the actions, one a line. */
   turns?: TurnRecord[];
+  /**
+   * Similarities of random answers to the task and its reference, by their embeddings, in the agent's first
+   * rollout of it; null for an answer without one. Absent if no embeddings are asked for.
+   */
+  random_similarities?: (number | null)[];
 }
 
 export interface RewardRecord {

@@ -8,6 +8,8 @@ import { createChatClient } from '../inference/chat-client.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
 import { createAdapterServer } from '../inference/create-adapter-server.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
+import { createEmbeddingClient } from '../inference/embedding-client.ts';
+import type { EmbeddingClient } from '../inference/embedding-client.ts';
 import type { PermittedServer, ResolveServers } from '../inference/endpoints.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { askBaseModel } from '../inference/model-cards.ts';
@@ -116,6 +118,18 @@ export function createModelClients(
       return {
         answer: (request, signal) =>
           callOneServer(servers, request.seed, (client) => client.answer(request, signal)),
+      };
+    },
+    embeddingClient: (serving, timeoutMs) => {
+      const servers = serversOf(serving, (server): EmbeddingClient => {
+        const client = meterClients(metrics, server.baseUrl).embedding(
+          createEmbeddingClient({ ...server, timeoutMs }),
+        );
+        return { embed: (...request) => send(timeoutMs, () => client.embed(...request)) };
+      });
+      return {
+        embed: (request, signal) =>
+          callOneServer(servers, request.texts.length, (client) => client.embed(request, signal)),
       };
     },
     adapterServers: (serving) => {

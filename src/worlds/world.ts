@@ -94,6 +94,20 @@ export interface TaskWording {
   apply(spec: TaskSpec, text: string): TaskSpec | undefined;
 }
 
+/** An answer and its reference, of which a model of embeddings says how similar they are. */
+export interface ComparedTexts {
+  answer: string;
+  reference: string;
+}
+
+/** Comparing free-form answers with their references by embeddings. */
+export interface AnswerEmbedding {
+  /** The model that embeds, frozen and behind a server of its own. */
+  readonly model: string;
+  /** Undefined if code alone decides on the answer. */
+  comparedTexts(spec: TaskSpec, answer: string): ComparedTexts | undefined;
+}
+
 /**
  * A family of tasks. The simulator model writes a task as text; everything that decides success is code, so
  * no model judges its own work. All methods are pure: randomness comes from the stream they are given.
@@ -138,6 +152,8 @@ export interface World {
   readonly vote?: LabelVote;
   /** Absent if a task is worded by who writes it. */
   readonly wording?: TaskWording;
+  /** Absent if code alone compares answers with their references. */
+  readonly embedding?: AnswerEmbedding;
   /** Parses the simulator's text into a task, or returns the reason it is invalid. */
   parseTask(text: string): ParsedTask;
   /** What the agent is given. */
@@ -162,9 +178,9 @@ export interface World {
   readonly solvedFrom?: number;
   /**
    * The checker's verdict on an answer. `chance` is the rollout's own; only a world whose verdicts are left
-   * to chance draws from it.
+   * to chance draws from it. `similarity` is what `embedding` says of the answer, if it says anything.
    */
-  score(spec: TaskSpec, answer: string, chance?: RandomStream): Verdict;
+  score(spec: TaskSpec, answer: string, chance?: RandomStream, similarity?: number): Verdict;
   /** Class of an incorrect answer, in a few words; absent if the simulator is not told. */
   failure?(spec: TaskSpec, answer: string): string;
   referenceAnswer(spec: TaskSpec): string;

@@ -24,7 +24,14 @@ export async function runWithApi(
     permits = true,
     player = {},
     model,
-  }: { permits?: boolean; player?: LanguagePlayer; model?: FakeModel } = {},
+    endpoints: listed = {},
+  }: {
+    permits?: boolean;
+    player?: LanguagePlayer;
+    model?: FakeModel;
+    /** Besides the API on the operator's list. */
+    endpoints?: Record<string, object>;
+  } = {},
 ) {
   const home = await temporaryFolder();
   const file = withFields(
@@ -52,7 +59,7 @@ export async function runWithApi(
     await own[Symbol.asyncDispose]();
     await api[Symbol.asyncDispose]();
   });
-  const endpoints = permits ? { api: { baseUrl: api.url, apiKeyEnv: 'API_KEY' } } : {};
+  const endpoints = { ...listed, ...(permits && { api: { baseUrl: api.url, apiKeyEnv: 'API_KEY' } }) };
   const trainer = new FakeTrainer();
   const ports = {
     ...plainDependencies(home, own.url, trainer),

@@ -604,6 +604,19 @@ const files: [string, Record<string, unknown>, string][] = [
     'world.vote.solver.model: got "writer"; expected a name that no other model of the run has, since requests go by it',
   ],
   [
+    'a model of embeddings that has nothing to compare',
+    {
+      world: {
+        type: 'language',
+        kinds: ['execution', 'exact'],
+        similarity: { type: 'openai', baseUrl: 'http://127.0.0.1:1/v1', model: 'encoder', solvedFrom: 0.9 },
+      },
+      ...pretrained,
+    },
+    'world.similarity: got settings with kinds ["execution","exact"]; expected the kind "reference" among them, ' +
+      'whose answers alone are compared so',
+  ],
+  [
     'a frame that the simulator’s own server would put into its own',
     {
       arm: { type: 'random' },

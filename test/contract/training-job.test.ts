@@ -116,7 +116,14 @@ describe('batches', () => {
   });
 
   it('come from traces with every field', () => {
-    const trace = { id: 1, task_id: 1, role: 1, sampled: 1, turns: 1 } satisfies Record<keyof TraceRecord, 1>;
+    const trace = {
+      id: 1,
+      task_id: 1,
+      role: 1,
+      sampled: 1,
+      turns: 1,
+      random_similarities: 1,
+    } satisfies Record<keyof TraceRecord, 1>;
     const turn = { seed: 1, action: 1, wording: 1, observation: 1, consistent: 1 } satisfies Record<
       keyof TurnRecord,
       1
@@ -131,6 +138,7 @@ describe('batches', () => {
       text: 1,
       finish_reason: 1,
       mask: 1,
+      similarity: 1,
     } satisfies Record<keyof Sampled, 1>;
     const fields = fieldsOf({ ...trace, sampled, turns: turn });
     expect([...new Set(traces.flatMap((value) => fieldsOf(value)))].toSorted()).toEqual(fields.toSorted());

@@ -53,6 +53,7 @@ async function rollouts(type: 'vllm' | 'sglang'): Promise<Rollout<string>[]> {
     complete: (turn: CompletionRequest) => client.complete(turn, never),
     tokenize: (model: string, text: string) => client.tokenize(model, text, never),
     completionLogprobs: () => Promise.resolve([]),
+    compare: () => Promise.resolve([]),
     hasRoomFor: () => Promise.resolve(true),
     usage: { tokens: 0, promptTokens: 0, retried: 0 },
     [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -102,7 +102,9 @@ export function createCrossPlay(dependencies: Dependencies) {
             const { id, spec, simulator } = item;
             const { text, seed: drawn } = sampled;
             const verdict = randomStream(deriveSeed(drawn, 'verdict', simulator, id, sample));
-            const reward = isUnanswered(sampled) ? 0 : world.score(spec, text, verdict).reward;
+            const reward = isUnanswered(sampled)
+              ? 0
+              : world.score(spec, text, verdict, sampled.similarity).reward;
             rewards.get(simulator)!.push(reward);
             yield { simulator, task_id: id, sample, reward, answer: text };
           }

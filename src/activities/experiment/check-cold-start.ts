@@ -116,7 +116,7 @@ async function attemptTasks(
     }
     counts.attempts += 1;
     const chance = randomStream(deriveSeed(sampled.seed, 'verdict', spec, sample));
-    const { reward, wellFormed } = world.score(spec, sampled.text, chance);
+    const { reward, wellFormed } = world.score(spec, sampled.text, chance, sampled.similarity);
     if (isSolved(world, reward)) counts.solved += 1;
     if (wellFormed) counts.wellFormed += 1;
   }

@@ -47,7 +47,13 @@ export function createCheckForgetting(dependencies: Dependencies) {
       for await (const { item: spec, sampled } of rollouts) {
         const { text, seed } = sampled;
         if (isUnanswered(sampled)) continue;
-        if (isSolved(world, world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec))).reward))
+        if (
+          isSolved(
+            world,
+            world.score(spec, text, randomStream(deriveSeed(seed, 'verdict', spec)), sampled.similarity)
+              .reward,
+          )
+        )
           now.successes += 1;
       }
       const hasForgotten =

@@ -9,6 +9,7 @@ import { readHeldOut } from '../../curriculum/held-out-tasks.ts';
 import { PROMPT_TOO_LONG } from '../../inference/policy-client.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { isUnanswered } from '../../rollouts/completion-requests.ts';
+import { drawRandomAnswers, randomAnswersSeed } from '../../rollouts/answer-similarity.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import { EpochMetrics } from '../../scoring/epoch-metrics.ts';
 import { clusterGuards, luckGuard, TaskOutcomeCounts } from '../../scoring/task-outcomes.ts';
@@ -41,6 +42,7 @@ export function createComputeRewards(dependencies: Dependencies) {
       const specs = await readSpecs(store, input.tasks);
       const context = { experiment, epoch: input.epoch, world };
       const outcomes = new TaskOutcomeCounts(specs.length, world.solvedFrom);
+      const randomSimilarities = new Map<number, readonly (number | null)[]>();
       const summary = new EpochMetrics(experiment, world, await readHeldOut(store, input.state));
       const { heartbeat, signal } = dependencies.activityContext();
       let answers = 0;
@@ -51,8 +53,9 @@ export function createComputeRewards(dependencies: Dependencies) {
       const rewards = await store.putRecords(
         (async function* (): AsyncGenerator<RewardRecord> {
           for await (const group of groupConsecutive(readTraces(store, input.traces), isSameGroup)) {
-            const { task_id, role } = group[0]!;
+            const { task_id, role, random_similarities: similarities } = group[0]!;
             const task = taskIndex(task_id);
+            if (similarities !== undefined) randomSimilarities.set(task, similarities);
             // A task that the agent has no room for was not attempted: nothing is known of its difficulty.
             const isAnswered = !group.every(({ sampled }) => isUnanswered(sampled));
             const scored = isAnswered
@@ -86,6 +89,7 @@ export function createComputeRewards(dependencies: Dependencies) {
                 ...outcomes.forTask(index),
                 ...(batchSuccess && { batchSuccess }),
                 nearCopyFactor: nearCopyFactors[index]!,
+                randomSimilarities: randomSimilarities.get(index) ?? [],
               });
               summary.addTask(index, task, score);
               index += 1;
@@ -149,7 +153,12 @@ function scoreGroup(
   group: readonly TraceRecord[],
 ): RewardRecord[] {
   const judge = ({ id, sampled }: TraceRecord, which: 'first' | 'second'): Verdict =>
-    world.score(spec, sampled.text, randomStream(deriveSeed(seed, epoch, 'verdict', id, which)));
+    world.score(
+      spec,
+      sampled.text,
+      randomStream(deriveSeed(seed, epoch, 'verdict', id, which)),
+      sampled.similarity,
+    );
   const verdicts = group.map((trace) => ({ first: judge(trace, 'first'), second: judge(trace, 'second') }));
   // Only the advantage pays for form: success is counted by the verdict alone.
   const formatReward = agent.training?.formatReward ?? 0;
@@ -200,13 +209,15 @@ interface TaskEvidence extends TaskOutcomes {
   batchSuccess?: SuccessRate;
   /** Factor on the weight of near copies. */
   nearCopyFactor: number;
+  /** Of random answers and their reference, in worlds that compare by embeddings. */
+  randomSimilarities: readonly (number | null)[];
 }
 
 function scoreTask(context: ScoringContext, task: TaskRecord, evidence: TaskEvidence): ScoreRecord {
   const { difficulty, guards } = context.experiment;
   const { successes, attempts, rate } = evidence.agent;
   const target = evidence.batchSuccess === undefined ? rate : evidence.batchSuccess.rate;
-  const randomRate = randomSuccessRate(context, task);
+  const randomRate = randomSuccessRate(context, task, evidence.randomSimilarities);
   const envReward =
     task.valid && target !== null
       ? difficultyReward(target, difficulty) * wordingFidelity(evidence.wordings)
@@ -235,14 +246,14 @@ function scoreTask(context: ScoringContext, task: TaskRecord, evidence: TaskEvid
 function randomSuccessRate(
   { experiment: { seed, guards }, epoch, world }: ScoringContext,
   { id, spec }: TaskRecord,
+  similarities: readonly (number | null)[],
 ): number | null {
   if (spec === null) return null;
-  const taskSeed = deriveSeed(seed, epoch, 'random-policy', id);
-  const answers = randomStream(taskSeed);
+  const taskSeed = randomAnswersSeed(seed, epoch, id);
   const verdicts = randomStream(deriveSeed(taskSeed, 'verdict'));
-  const rewards = Array.from({ length: guards.randomAttempts }, () => {
-    const answer = world.randomAnswer(spec, answers);
-    return world.score(spec, answer, verdicts).reward;
-  });
+  const answers = drawRandomAnswers(world, spec, taskSeed, guards.randomAttempts);
+  const rewards = answers.map(
+    (answer, attempt) => world.score(spec, answer, verdicts, similarities[attempt] ?? undefined).reward,
+  );
   return successRate(rewards, world.solvedFrom).rate!;
 }

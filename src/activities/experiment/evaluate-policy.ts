@@ -51,7 +51,7 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
             const isAnswered = !isUnanswered(sampled);
             if (!isAnswered) tooLong.add(id);
             const verdict = randomStream(deriveSeed(seed, 'verdict', id, sample));
-            const reward = isAnswered ? world.score(spec, text, verdict).reward : 0;
+            const reward = isAnswered ? world.score(spec, text, verdict, sampled.similarity).reward : 0;
             yield {
               task_id: id,
               kind: world.kind(spec),

@@ -8,6 +8,7 @@ import {
   unansweredNote,
 } from '../../rollouts/completion-requests.ts';
 import type { PlannedRequest } from '../../rollouts/completion-requests.ts';
+import { drawRandomAnswers, randomAnswersSeed, similaritiesOf } from '../../rollouts/answer-similarity.ts';
 import { streamRollouts } from '../../rollouts/rollout-loop.ts';
 import { requestCount } from '../../runs/request-plan.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -31,6 +32,12 @@ export function createRunRollouts(dependencies: Dependencies) {
         requests,
         policies: epochPolicies(input.state),
       });
+      const { seed, guards } = context.experiment;
+      const compareRandomAnswers = ({ id, spec }: RolloutTask) => {
+        const taskSeed = randomAnswersSeed(seed, input.epoch, id);
+        const answers = drawRandomAnswers(context.world, spec, taskSeed, guards.randomAttempts);
+        return similaritiesOf(client, context.world, spec, answers);
+      };
       const tooLong = new Set<string>();
       const file = await dependencies.store.putRecords(
         (async function* (): AsyncGenerator<TraceRecord> {
@@ -42,7 +49,14 @@ export function createRunRollouts(dependencies: Dependencies) {
             const { task, role } = item;
             if (role === 'agent' && isUnanswered(rest.sampled)) tooLong.add(task.id);
             const name = `${role === 'agent' ? 'rollout' : 'frozen'}-${String(sample).padStart(2, '0')}`;
-            yield { id: `${task.id}/${name}`, task_id: task.id, role, ...rest };
+            const random = role === 'agent' && sample === 0 ? await compareRandomAnswers(task) : undefined;
+            yield {
+              id: `${task.id}/${name}`,
+              task_id: task.id,
+              role,
+              ...rest,
+              ...(random && { random_similarities: random }),
+            };
           }
         })(),
       );

@@ -24,7 +24,7 @@ export function estimateUsage(
   const planned = planActions(workflowSettings(experiment, world), forkedAt);
   const epochs = Math.max(1, planned.epochs.length - 1);
   const tokensSampled = resources.tokens / epochs;
-  const tokensRead = promptTokensRead(resources.prompts, prompts) / epochs;
+  const tokensRead = (promptTokensRead(resources.prompts, prompts) + resources.embeddedTokens) / epochs;
   const servers = serverEstimate(experiment, { resources, prompts }, epochs);
   const hours = (perSecond: number | undefined): number | null =>
     perSecond === undefined ? null : tokensSampled / perSecond / 3600;
@@ -58,6 +58,7 @@ function serverEstimate(
     },
     wording: { tokensSampled: resources.wordingTokens, tokensRead: sent.wording * simulator.mean },
     solver: { tokensSampled: resources.voteTokens, tokensRead: sent.vote * agent.mean },
+    similarity: { tokensSampled: 0, tokensRead: resources.embeddedTokens },
   };
   const servers = serversApart(experiment).map(({ use }) => {
     const { tokensSampled, tokensRead } = run[use];

@@ -4,7 +4,7 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { classifyCallsFailure } from '../json-tasks/json-task-world.ts';
 import type { FailureClass } from '../json-tasks/json-task-world.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
-import type { LabelVote, Verdict } from '../world.ts';
+import type { ComparedTexts, LabelVote, Verdict } from '../world.ts';
 import { execute } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
@@ -54,8 +54,16 @@ function callText(response: string): string | undefined {
     : undefined;
 }
 
-/** The verdict on a response: exact match for values, calls and short answers, token F1 for free text. */
-export function scoreResponse(task: LanguageTask, response: string, limits: ProgramLimits): Verdict {
+/**
+ * The verdict on a response: exact match for values, calls and short answers, soft similarity for free text.
+ * @param similarity of a free text and its reference by their embeddings; token F1 if absent
+ */
+export function scoreResponse(
+  task: LanguageTask,
+  response: string,
+  limits: ProgramLimits,
+  similarity?: number,
+): Verdict {
   const { evaluation, target_action } = task;
   if (evaluation.kind === 'call') {
     const call = toolCall(response);
@@ -78,8 +86,15 @@ export function scoreResponse(task: LanguageTask, response: string, limits: Prog
         wellFormed: true,
       };
     case 'reference':
-      return { reward: softSimilarity(answer, evaluation.answer), wellFormed: true };
+      return { reward: similarity ?? softSimilarity(answer, evaluation.answer), wellFormed: true };
   }
+}
+
+/** A free-form answer and its reference; undefined if the task is another, or there is no answer. */
+export function comparedTexts({ evaluation }: LanguageTask, response: string): ComparedTexts | undefined {
+  if (evaluation.kind !== 'reference') return undefined;
+  const answer = finalAnswer(response);
+  return answer === undefined ? undefined : { answer, reference: evaluation.answer };
 }
 
 /** The failure class of an incorrect response. */
@@ -154,7 +169,10 @@ function guessValue(
     : Array.from({ length: 5 }, () => random.pick([...'abcde'])).join('');
 }
 
-/** Votes on the labels that the simulator wrote: those of all tasks but the executed ones. */
+/**
+ * Votes on the labels that the simulator wrote: those of all tasks but the executed ones. They are compared by
+ * token F1, whatever rewards answers: a label is confirmed in its own words.
+ */
 export function labelVote(settings: LanguageSettings): LabelVote | undefined {
   if (settings.vote === null) return undefined;
   const { votes, agreement } = settings.vote;

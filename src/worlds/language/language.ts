@@ -7,6 +7,7 @@ import type { OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { TaskSpec, World } from '../world.ts';
 import {
   classifyFailure,
+  comparedTexts,
   finalAnswer,
   labelVote,
   randomResponse,
@@ -41,7 +42,13 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     name: 'language',
     vocabulary: [],
     taskSchema: languageOutputSchema(settings),
-    solvedFrom: settings.similarAt,
+    solvedFrom: settings.similarity?.solvedFrom ?? settings.similarAt,
+    ...(settings.similarity && {
+      embedding: {
+        model: settings.similarity.model,
+        comparedTexts: (spec: TaskSpec, answer: string) => comparedTexts(languageTask(spec), answer),
+      },
+    }),
     ...(settings.repairs > 0 && {
       repairs: {
         limit: settings.repairs,
@@ -83,7 +90,7 @@ export function createLanguage(settings: LanguageSettings, own?: OwnTasks): Worl
     // Of other kinds it counts arguments, tools or words: no two kinds compare, and words say little.
     ...(settings.kinds.every((kind) => kind === 'execution') && { difficultyUnit: 'calls' }),
     latents: (spec) => taskLatents(languageTask(spec)),
-    score: (spec, answer) => scoreResponse(languageTask(spec), answer, settings),
+    score: (spec, answer, _, similarity) => scoreResponse(languageTask(spec), answer, settings, similarity),
     failure: (spec, answer) => classifyFailure(languageTask(spec), answer),
     referenceAnswer: (spec) => referenceResponse(languageTask(spec), settings),
     randomAnswer: (spec, random) => randomResponse(languageTask(spec), random),

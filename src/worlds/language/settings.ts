@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { frozenServerFields } from '../../validation/frozen-server.ts';
 import {
   bandField,
   bandProblems,
@@ -12,6 +13,27 @@ import { baseTasksField, heldOutPerCellField, rangeField, rangeProblems } from '
 
 /** How a task is judged: by a program that code executes, or against a label that the simulator wrote. */
 export const evaluationKinds = ['execution', 'call', 'exact', 'reference'] as const;
+
+const { type, baseUrl, apiKeyEnv, model } = frozenServerFields;
+
+const similarityField = z
+  .strictObject({
+    type,
+    baseUrl,
+    apiKeyEnv,
+    model,
+    solvedFrom: z
+      .number()
+      .gt(0)
+      .max(1)
+      .describe(
+        'Cosine from which a free-form answer counts as solved. Each model of embeddings has a scale of its own.',
+      ),
+  })
+  .describe(
+    'Free-form answers are rewarded by the cosine of their embedding and their reference’s, by a frozen model ' +
+      'behind OpenAI’s embeddings. Left out = by token F1.',
+  );
 
 export const languageSettings = z
   .strictObject({
@@ -37,7 +59,10 @@ export const languageSettings = z
       .gt(0)
       .max(1)
       .default(0.6)
-      .describe('Token F1 from which a free-form answer counts as solved, and a vote as agreeing.'),
+      .describe(
+        'Token F1 from which a vote on a free-form answer agrees, and, without similarity, an answer counts as solved.',
+      ),
+    similarity: similarityField.optional(),
     repairs: repairsField,
     vote: voteField,
     baseTasks: baseTasksField(48),
@@ -57,8 +82,15 @@ export function* languageProblems({
   band,
   baseCalls,
   heldOutCalls,
+  kinds,
   maxCalls,
+  similarity,
 }: LanguageSettings): Generator<string> {
+  if (similarity !== undefined && !kinds.includes('reference'))
+    yield (
+      `world.similarity: got settings with kinds ${JSON.stringify(kinds)}; expected the kind "reference" among ` +
+      'them, whose answers alone are compared so'
+    );
   yield* bandProblems({ band });
   yield* rangeProblems(
     { baseCalls, heldOutCalls },
