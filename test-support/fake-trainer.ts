@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { sum } from '../src/numerics/arithmetic.ts';
 import { hashOf, sha256 } from '../src/store/canonical-json.ts';
 import { seal } from '../src/training/job-folder.ts';
-import type { Launcher } from '../src/training/launchers.ts';
+import { logCommand, plannedHandle } from '../src/training/launcher.ts';
+import type { JobHandle, JobState, JobSubmission, Launcher } from '../src/training/launcher.ts';
 import type { JobResult, TrainingJob } from '../src/types/training-job.ts';
 import { fakeCanary, weightsIn } from './fake-weights.ts';
 
@@ -29,11 +30,15 @@ export interface TrainedJob {
 export type Ending = { reason: string; message: string };
 
 /**
- * A trainer that costs nothing: `launch` does the whole job before it returns, with weights that are hashes
+ * A trainer that costs nothing: `submit` does the whole job before it returns, with weights that are hashes
  * of what they were trained on. Equal jobs leave equal bytes, and one without anything to learn from leaves
  * the weights it was given.
  */
 export class FakeTrainer implements Launcher {
+  readonly type = 'process';
+  readonly pollMs = 1_000;
+  readonly settleMs = 0;
+  readonly preempts = false;
   /** Jobs done, in order. */
   readonly jobs: TrainedJob[] = [];
   /** How the next jobs end instead, one each. */
@@ -48,9 +53,25 @@ export class FakeTrainer implements Launcher {
   }
 
   /** It has no process. */
-  async launch(folder: string): Promise<undefined> {
-    await this.#run(folder);
-    return undefined;
+  async submit(submission: JobSubmission): Promise<JobHandle> {
+    await this.#run(submission.folder);
+    return plannedHandle(this.type, submission);
+  }
+
+  state(): Promise<JobState> {
+    return Promise.resolve({ state: 'ended' });
+  }
+
+  cancel(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  logs({ folder }: JobHandle): string {
+    return logCommand(folder);
+  }
+
+  describe(): string {
+    return 'the fake trainer';
   }
 
   async #run(folder: string): Promise<void> {

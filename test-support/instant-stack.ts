@@ -180,7 +180,7 @@ function serveTrainer(socket: string): Promise<Server> {
     connection.on('error', () => connection.destroy());
     connection.setEncoding('utf8').once('data', (line: string) => {
       const { folder } = JSON.parse(line) as { folder: string };
-      trainer.launch(folder).then(
+      trainer.submit({ key: 'a'.repeat(64), fence: 1, folder }).then(
         () => connection.end(`${JSON.stringify({ pid: process.pid })}\n`),
         (error: unknown) => connection.end(`${JSON.stringify({ error: String(error) })}\n`),
       );

@@ -13,7 +13,7 @@ import type { ActivityContext } from '../src/runtime/activity-context.ts';
 import { dataFileReader } from '../src/store/data-files.ts';
 import { ObjectStore } from '../src/store/object-store.ts';
 import { PhaseCache } from '../src/store/phase-cache.ts';
-import type { Launcher } from '../src/training/launchers.ts';
+import type { Launcher } from '../src/training/launcher.ts';
 import type { CommittedEpoch } from '../src/types/activity-types.ts';
 import type { RunPlan } from '../src/types/run-state.ts';
 import { runEpochPipeline, runPreparation } from '../src/epochs/epoch-pipeline.ts';

@@ -18,6 +18,7 @@ import { MAX_LINES_BYTES, readPlainFile, requirePlainFolder } from '../store/pla
 import { FileRef } from '../store/references.ts';
 import type { Metrics } from '../types/run-state.ts';
 import { isObject } from '../validation/json-schema.ts';
+import { withQueueTimes } from './queue-times.ts';
 import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
 
 const file = FileRef.nullish();
@@ -89,14 +90,15 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     file === null
       ? null
       : await unlessDamaged(experimentInEffect(run, file, (rows.at(-1)?.epoch ?? -1) + 1), file, []);
+  const reported = events.map(({ value }) => eventOf(value));
   return {
     runId,
     experiment: inEffect,
     experimentFile: experiment,
     retunes,
     forkedFrom,
-    rows,
-    events: events.map(({ value }) => eventOf(value)),
+    rows: withQueueTimes(rows, reported),
+    events: reported,
     head: last === undefined ? null : sha256(last.line),
     gaps,
   };

@@ -42,6 +42,9 @@ export interface ReportEvent {
   /** What somebody asked for, and who. */
   request?: string | undefined;
   identity?: string | undefined;
+  /** A training job that waited in a queue, and how long. */
+  job?: string | undefined;
+  seconds?: number | undefined;
 }
 
 export interface RunData {

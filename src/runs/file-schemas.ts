@@ -32,6 +32,8 @@ export const eventSchema = z.looseObject({
   outcome: z.string().optional(),
   request: z.string().optional(),
   identity: z.string().optional(),
+  job: z.string().optional(),
+  seconds: z.number().min(0).optional(),
 });
 export type RunEvent = z.infer<typeof eventSchema>;
 

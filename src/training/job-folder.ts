@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Python } from '../processes/python.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
@@ -9,6 +10,15 @@ import type { OnDamage } from '../store/errors.ts';
 import { isPlainFile, openPlainFile, readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { exitSchema, progressSchema, resultSchema } from '../types/training-job.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
+import { launchSchema } from './launcher.ts';
+import type { JobHandle } from './launcher.ts';
+
+/** `queue.json`: a job was seen to wait. `seconds`, once its wait is over and recorded. */
+const queueSchema = z.strictObject({
+  fence: z.int().min(1),
+  seconds: z.number().min(0).nullable(),
+});
+export type QueueRecord = z.infer<typeof queueSchema>;
 
 /** Python that fails if another process holds the lock. */
 const tryLock = 'import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)';
@@ -38,6 +48,27 @@ export class JobFolder {
   async writeJob(job: TrainingJob): Promise<void> {
     await rm(join(this.path, 'exit.json'), { force: true });
     await atomicWrite(join(this.path, 'job.json'), seal(job));
+  }
+
+  /** Where the job was started; undefined if it was not, or the file is damaged. */
+  async launch(): Promise<JobHandle | undefined> {
+    const launch = launchSchema.safeParse(await this.#readSealed('launch.json')).data;
+    return launch && { ...launch, folder: this.path };
+  }
+
+  async writeLaunch(handle: JobHandle): Promise<void> {
+    const launch: Partial<JobHandle> = { ...handle };
+    delete launch.folder;
+    await atomicWrite(join(this.path, 'launch.json'), seal(launch));
+  }
+
+  /** What is known of the wait of a job in the queue of its back end; undefined if it was not seen to wait. */
+  async queueWait(): Promise<QueueRecord | undefined> {
+    return queueSchema.safeParse(await this.#readSealed('queue.json')).data;
+  }
+
+  async writeQueueWait(wait: QueueRecord): Promise<void> {
+    await atomicWrite(join(this.path, 'queue.json'), seal(wait));
   }
 
   /** Names the trace that the next job belongs to; it is no input, so nothing hashes it. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { installedModelFolder } from '../config/model-folder.ts';
 import type { ModelSettings } from '../config/models.ts';
 import { deriveSeed } from '../numerics/random.ts';
+import type { RunFolders } from '../runs/result-folders.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import { writeCanary } from '../store/canaries.ts';
@@ -20,10 +21,16 @@ import type {
 import { JobFolder } from './job-folder.ts';
 import { policyName } from '../types/run-state.ts';
 import type { UpdateSummary } from './learnable-batch.ts';
-import { runJob, TrainerFailed } from './run-job.ts';
+import { runJob } from './run-job.ts';
 import type { FinishedJob, TrainingBackend } from './run-job.ts';
+import { claimName } from './launcher.ts';
+import type { JobHandle } from './launcher.ts';
+import { TrainerFailed } from './watch-job.ts';
 
-type TrainingDependencies = PhaseStorage & HasActivityContext & TrainingBackend;
+type TrainingDependencies = PhaseStorage &
+  HasActivityContext &
+  TrainingBackend &
+  Pick<RunFolders, 'runFolder'>;
 
 /** Runs a training job and moves its output into the store: checkpoint and trainer state. */
 export async function trainPolicy(
@@ -127,6 +134,8 @@ export interface JobRequest {
   trainerState: PolicyVersion['trainer_state'];
   batch: FileRef;
   settings: JobSettings;
+  /** Whose time by phase a wait in a queue is part of; null for what is no phase of a run. */
+  phase: { run: string; name: string } | null;
 }
 
 /** Runs a job of the trainer on a policy, on the device of the experiment. @throws what `runJob` throws */
@@ -140,6 +149,11 @@ export async function runPolicyJob(
   const { store, devices } = dependencies;
   const { reference, trainerState } = request;
   let last: JobProgress | undefined;
+  const launcher = dependencies.launcher(trainer);
+  const backEnd = (handle: JobHandle): object => ({
+    job: launcher.describe(handle),
+    log: launcher.logs(handle),
+  });
   const adapter = request.model.type === 'pretrained' ? request.model.adapter : null;
   const job: Omit<TrainingJob, 'fence'> = {
     format: 1,
@@ -174,18 +188,30 @@ export async function runPolicyJob(
   return runJob({
     work: await work(),
     job,
-    launcher: dependencies.launcher(trainer),
+    launcher,
     python: dependencies.python,
     signal,
     detach: () => isWorkerStopping() && dependencies.onShutdown === 'detach',
     stallMs: durability.heartbeatSeconds * 1000,
     onDamage: dependencies.onDamage,
     traceParent: dependencies.traceParent?.(),
-    onProgress: (progress, msSinceLast, newSteps) => {
+    onProgress: (progress, msSinceLast, newSteps, handle) => {
       last = progress;
       report(newSteps, progress.gpu_memory_bytes ?? 0);
-      heartbeat({ ...progress, ms_since_last: msSinceLast });
+      heartbeat({ ...progress, ms_since_last: msSinceLast, ...backEnd(handle) });
     },
-    onWork: (msSinceLast) => heartbeat({ ...last, computing: true, ms_since_last: msSinceLast }),
+    onWork: (msSinceLast, handle) =>
+      heartbeat({ ...last, computing: true, ms_since_last: msSinceLast, ...backEnd(handle) }),
+    onQueued: ({ reason, position }, handle) =>
+      heartbeat({ queued: queueText(reason, position), ...backEnd(handle) }),
+    onWaited: async (seconds, handle) => {
+      if (request.phase === null) return;
+      const { run, name } = request.phase;
+      const event = { type: 'queued', epoch: request.epoch, phase: name, job: claimName(handle), seconds };
+      await dependencies.runFolder(run).appendEvent(event);
+    },
   }).finally(() => report(0, 0));
 }
+
+const queueText = (reason: string, position: number | undefined): string =>
+  position === undefined ? reason : `${reason}, position ${position}`;

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { engineModelFolders } from '../../infra/setup/locations.mjs';
+import { join } from 'node:path';
 import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
 import { modelFolderCheck } from '../config/permitted-folders.ts';
@@ -14,7 +13,7 @@ import { dataFileReader } from '../store/data-files.ts';
 import type { Damage } from '../store/errors.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { PhaseCache } from '../store/phase-cache.ts';
-import { processLauncher, residentLauncher } from '../training/launchers.ts';
+import { createLaunchers } from './launchers.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { activeTraceParent } from '../telemetry/tracing.ts';
 import { recordTraining } from '../telemetry/training-metrics.ts';
@@ -61,18 +60,7 @@ export function createDependencies(
       metrics,
       tokenOf: (name) => readSecret(environment, name),
     }),
-    launcher: ({ launcher: { type } }) => {
-      switch (type) {
-        case 'resident':
-          return residentLauncher(settings.trainerSocket);
-        case 'process':
-          return processLauncher(python, {
-            ...engineModelFolders(),
-            GENENV_MODELS: settings.modelFolders.join(delimiter),
-            PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
-          });
-      }
-    },
+    launcher: createLaunchers(settings, python),
     python,
     devices,
     onShutdown,

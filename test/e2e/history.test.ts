@@ -6,7 +6,7 @@ import type { AgentHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import { mean } from '../../src/numerics/arithmetic.ts';
-import { residentLauncher } from '../../src/training/launchers.ts';
+import { residentLauncher } from '../../src/training/resident-launcher.ts';
 import type { PolicyVersion } from '../../src/types/run-state.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
@@ -62,9 +62,10 @@ const telling = (success: number): AgentHistory => ({
 test('the same seeds under a history of 0.1 and of 0.9 give different difficulty after training, and did not before', async () => {
   const experiment = parseExperiment(file);
   const world = createWorld(experiment.world);
+  const python = new Python(pythonPath(), process.env);
   const ports = {
-    ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
-    python: new Python(pythonPath(), process.env),
+    ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(python, stack.trainerSocket)),
+    python,
   };
   const server = createCompletionsClient({ baseUrl: stack.policyUrl, apiKey: undefined, timeoutMs: 30_000 });
   const activities = createActivities(ports);

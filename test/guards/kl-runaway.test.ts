@@ -5,7 +5,7 @@ import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
 import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
-import { residentLauncher } from '../../src/training/launchers.ts';
+import { residentLauncher } from '../../src/training/resident-launcher.ts';
 import type { EnvironmentPoolRecord } from '../../src/types/records.ts';
 import type { Metrics } from '../../src/types/run-state.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
@@ -37,9 +37,10 @@ async function drift(name: string, caps: { maxKl: number; maxStepKl?: number }):
   };
   const { world: settings } = parseExperiment(file);
   const world = createWorld(settings);
+  const python = new Python(pythonPath(), process.env);
   const ports = {
-    ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(stack.trainerSocket)),
-    python: new Python(pythonPath(), process.env),
+    ...plainDependencies(stack.home, stack.policyUrl, residentLauncher(python, stack.trainerSocket)),
+    python,
   };
   const activities = createActivities(ports);
   const { plan, prepared } = await begin(activities, name, file);

@@ -6,7 +6,7 @@ import { checkEnvironment } from '../../src/cli/lib/environment-checks.ts';
 import { Python } from '../../src/processes/python.ts';
 import { writeTensorboard } from '../../src/report/write-report.ts';
 import { JobFolder } from '../../src/training/job-folder.ts';
-import { processLauncher } from '../../src/training/launchers.ts';
+import { processLauncher } from '../../src/training/process-launcher.ts';
 import { pythonPath } from '../../infra/setup/locations.mjs';
 import { until } from '../../test-support/processes.ts';
 import { filesBelow, read } from '../infra/repository.ts';
@@ -40,7 +40,7 @@ describe('a start of Python takes no code from the working directory', () => {
       return new JobFolder(home, python, () => undefined).isAlive();
     },
     'a training job': async () => {
-      await processLauncher(python, {}).launch(home);
+      await processLauncher(python, {}).submit({ key: 'a'.repeat(64), fence: 1, folder: home });
       await until(() => readFileSync(join(home, 'log.txt'), 'utf8') !== '', 30_000, 'the end of the job');
     },
     'TensorBoard files': async () => {

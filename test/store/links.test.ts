@@ -35,7 +35,7 @@ import { measure, scanObjects, scanWork, urisInWork } from '../../src/store/scan
 import { openWork, workPath } from '../../src/store/work-folder.ts';
 import { JobFolder } from '../../src/training/job-folder.ts';
 import { Python } from '../../src/processes/python.ts';
-import { processLauncher } from '../../src/training/launchers.ts';
+import { processLauncher } from '../../src/training/process-launcher.ts';
 import { someKey } from './some-key.ts';
 import { filesIn, temporaryFolder } from './temporary-folder.ts';
 
@@ -342,7 +342,8 @@ describe('a job', () => {
 
   it('writes no log through a link', async () => {
     replaceByLink(join(home, 'job', 'log.txt'), secret());
-    await expect(processLauncher(new Python('/bin/false', {}), {}).launch(join(home, 'job'))).rejects.toThrow(
+    const submission = { key: 'a'.repeat(64), fence: 1, folder: join(home, 'job') };
+    await expect(processLauncher(new Python('/bin/false', {}), {}).submit(submission)).rejects.toThrow(
       'it is a link',
     );
     expect(readFileSync(secret(), 'utf8')).toBe(SECRET);

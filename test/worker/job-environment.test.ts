@@ -42,7 +42,11 @@ test('a training job that a worker starts has what it needs of the environment, 
     },
   );
   const { trainer } = exampleExperiment();
-  await launcher({ ...trainer, launcher: { type: 'process' } }).launch(home);
+  await launcher({ ...trainer, launcher: { type: 'process' } }).submit({
+    key: 'a'.repeat(64),
+    fence: 1,
+    folder: home,
+  });
   const file = join(home, 'environment');
   await until(() => existsSync(file), 30_000, 'the environment of the job');
   const text = readFileSync(file, 'utf8');

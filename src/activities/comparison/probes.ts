@@ -114,6 +114,7 @@ export function createMeasureGradients(dependencies: Dependencies) {
       );
       const { result } = await runPolicyJob(dependencies, context, {
         kind: 'gradient_norms',
+        phase: null,
         role: 'agent',
         epoch,
         model: agent.model,

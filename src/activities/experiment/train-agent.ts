@@ -33,6 +33,7 @@ export function createTrainAgent(dependencies: Dependencies) {
         return { policy: state.agent, metrics: { steps: 0 }, note: updateNote('agent', skipped) };
       const { policy, metrics, note, result } = await trainPolicy(dependencies, context, {
         kind: 'grpo',
+        phase: { run: input.run.id, name: 'train agent' },
         role: 'agent',
         epoch,
         model: agent.model,

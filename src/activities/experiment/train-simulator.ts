@@ -64,6 +64,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
         };
       const trained = await trainPolicy(dependencies, context, {
         kind: 'rwr',
+        phase: { run: input.run.id, name: 'train environment' },
         role: 'environment',
         epoch,
         model: environment.model,

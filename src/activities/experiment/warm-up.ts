@@ -54,7 +54,7 @@ export function createWarmUp(dependencies: Dependencies) {
       ...Object.fromEntries(corpora.map((corpus) => [corpus, { model: experiment[corpus].model }])),
     });
     const policy = await mutex.runExclusive(recipe.sha256, activityContext(), () =>
-      warmUpOnce(dependencies, recipe, corpora),
+      warmUpOnce(dependencies, recipe, corpora, run.id),
     );
     return weightsInRole(policy, role, policy);
   };
@@ -63,11 +63,13 @@ export function createWarmUp(dependencies: Dependencies) {
 /**
  * @param recipe the fields of an experiment that the weights depend on
  * @param corpora the roles that the model is warmed up for: two if it plays both
+ * @param runId the run that needs it, among those that share it
  */
 function warmUpOnce(
   dependencies: Dependencies,
   recipe: FileRef,
   corpora: readonly PolicyRole[],
+  runId: string,
 ): Promise<PolicyVersion> {
   const input = { run: { id: sharedId, experiment: recipe }, epoch: 0 };
   return runPhaseOnce(dependencies, `warm-up-${corpora.join('-')}`, input, async (context) => {
@@ -78,6 +80,7 @@ function warmUpOnce(
     const { heartbeat } = dependencies.activityContext();
     const { policy } = await trainPolicy(dependencies, context, {
       kind: 'supervised',
+      phase: { run: runId, name: 'warm up' },
       role,
       epoch: 0,
       model,
