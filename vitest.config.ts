@@ -25,7 +25,7 @@ export default defineConfig({
           ...shared,
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.{long,prometheus,server,vllm}.test.ts'],
+          exclude: ['test/**/*.{launchers,long,prometheus,server,vllm}.test.ts'],
         },
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
@@ -39,6 +39,20 @@ export default defineConfig({
                 name: 'vllm',
                 include: ['test/**/*.vllm.test.ts'],
                 globalSetup: [],
+                fileParallelism: false,
+                testTimeout: 180_000,
+              },
+            },
+          ]
+        : []),
+      // On real schedulers, for minutes, one after the other: `npm run test:launchers`.
+      ...(isChosen('launchers')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'launchers',
+                include: ['test/**/*.launchers.test.ts'],
                 fileParallelism: false,
                 testTimeout: 180_000,
               },

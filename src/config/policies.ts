@@ -7,6 +7,7 @@ import {
   positiveNumber,
   timeLimit,
 } from '../validation/limited-fields.ts';
+import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 import { modelSchema } from './models.ts';
 import { simulatorServerSchema } from './serving.ts';
 
@@ -196,6 +197,16 @@ export const environmentSchema = z
   })
   .describe('The environment simulator: writes tasks.');
 
+const rayLauncherSchema = z
+  .strictObject({
+    type: z.literal('ray'),
+    baseUrl: httpUrl.describe('Ray’s dashboard; the list of the worker’s operator must have it.'),
+    apiKeyEnv,
+    cpus: z.number().min(0.01).max(1_024).default(1).describe('Processors that Ray keeps free for a job.'),
+    gpus: z.number().min(0).max(64).default(0).describe('GPUs that Ray gives to a job.'),
+  })
+  .describe('A job of a Ray cluster whose nodes have the worker’s paths.');
+
 export const trainerSchema = z
   .strictObject({
     launcher: z
@@ -204,6 +215,7 @@ export const trainerSchema = z
           .strictObject({ type: z.literal('resident') })
           .describe('Forked from a parent that has imported torch already: milliseconds a job.'),
         z.strictObject({ type: z.literal('process') }).describe('A cold process a job, for GPU machines.'),
+        rayLauncherSchema,
       ])
       .default({ type: 'resident' })
       .describe('How the process of a job is started.'),

@@ -18,7 +18,7 @@ const name = z.string().min(1).max(200);
 
 /** `launch.json`: where the job of a work folder was started. Written before it is, and again with its id. */
 export const launchSchema = z.strictObject({
-  type: z.enum(['resident', 'process']),
+  type: z.enum(['resident', 'process', 'ray']),
   key: z.string().regex(/^[0-9a-f]{64}$/),
   fence: z.int().min(1),
   /** The back end's own name or number of the job; null until it has said one. */

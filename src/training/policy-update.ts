@@ -164,7 +164,8 @@ export async function runPolicyJob(
     threads: trainer.threads,
     precision: trainer.precision,
     gradient_checkpointing: trainer.gradientCheckpointing,
-    device_lock: trainer.device === 'cpu' ? null : join(devices, 'device-0.lock'),
+    // A scheduler gives each job devices of its own.
+    device_lock: trainer.device === 'cpu' || launcher.type === 'ray' ? null : join(devices, 'device-0.lock'),
     model: 'path' in request.start ? { path: installedModelFolder(request.start.path) } : request.start,
     adapter: adapter && {
       r: adapter.r,

@@ -60,7 +60,7 @@ export function createDependencies(
       metrics,
       tokenOf: (name) => readSecret(environment, name),
     }),
-    launcher: createLaunchers(settings, python),
+    launcher: createLaunchers(settings, python, resolveServers),
     python,
     devices,
     onShutdown,

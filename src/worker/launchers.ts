@@ -1,9 +1,11 @@
 import { delimiter, join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import type { TrainerSettings } from '../config/policies.ts';
+import type { ResolveServers } from '../inference/endpoints.ts';
 import type { Python } from '../processes/python.ts';
 import type { Launcher } from '../training/launcher.ts';
 import { processLauncher } from '../training/process-launcher.ts';
+import { RayLauncher } from '../training/ray-launcher.ts';
 import { residentLauncher } from '../training/resident-launcher.ts';
 import type { WorkerSettings } from './settings.ts';
 
@@ -11,18 +13,30 @@ import type { WorkerSettings } from './settings.ts';
 export function createLaunchers(
   settings: Pick<WorkerSettings, 'trainerSocket' | 'modelFolders'>,
   python: Python,
+  resolveServers: ResolveServers,
 ): (trainer: TrainerSettings) => Launcher {
   const variables = {
     ...engineModelFolders(),
     GENENV_MODELS: settings.modelFolders.join(delimiter),
     PYTHONPATH: join(import.meta.dirname, '..', '..', 'trainer'),
   };
-  return ({ launcher: { type } }) => {
-    switch (type) {
+  return ({ launcher }) => {
+    switch (launcher.type) {
       case 'resident':
         return residentLauncher(python, settings.trainerSocket);
       case 'process':
         return processLauncher(python, variables);
+      case 'ray': {
+        const { cpus, gpus } = launcher;
+        return new RayLauncher(
+          () => resolveServers(launcher)[0]!,
+          { cpus, gpus },
+          (folder) => ({
+            words: [python.path, '-m', 'genenv_trainer', 'job', folder],
+            variables: { ...variables, PYTHONSAFEPATH: '1' },
+          }),
+        );
+      }
     }
   };
 }

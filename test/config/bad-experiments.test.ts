@@ -630,7 +630,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'an unknown launcher',
     { 'trainer.launcher': { type: 'slurm' } },
-    'trainer.launcher.type: got "slurm"; allowed: "resident", "process"',
+    'trainer.launcher.type: got "slurm"; allowed: "resident", "process", "ray"',
   ],
   [
     'an unknown device',

@@ -99,7 +99,7 @@ describe('npm run engines', () => {
       status: 2,
       stdout: '',
       stderr:
-        'engines: got "doom"; allowed: alfworld, bfcl, postgresql, prometheus, smollm2, temporal-server, vllm\n',
+        'engines: got "doom"; allowed: alfworld, bfcl, postgresql, prometheus, ray, smollm2, temporal-server, vllm\n',
     });
   });
 });
@@ -115,7 +115,7 @@ describe('locks', () => {
   const lock = (name: string) => readFileSync(join(repository, `infra/engines/${name}`), 'utf8');
 
   test('every package is pinned by version and hash', () => {
-    for (const name of ['vllm.txt', 'smollm2.txt']) {
+    for (const name of ['vllm.txt', 'smollm2.txt', 'ray.txt']) {
       const entries = lock(name)
         .split(/\n(?=\S)/)
         .filter((entry) => !entry.startsWith('#'));
