@@ -18,7 +18,7 @@ import { addDown, addUp } from './commands/stack.ts';
 import { addStatus } from './commands/status.ts';
 import { addSuites } from './commands/suites.ts';
 import { addSweep } from './commands/sweep.ts';
-import { exitCodeMeanings } from './context.ts';
+import { exitCodeMeanings, homeFolder } from './context.ts';
 import type { CliContext, ExitCode } from './context.ts';
 
 export function createProgram(context: CliContext, exit: (code: ExitCode) => void): Command {
@@ -28,9 +28,11 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
         'as a durable workflow (GenEnv, arXiv 2512.19682).',
     )
     .option('--identity <text>', 'who asks, in the run’s history and report (default: user@host)')
-    .hook('preAction', (_, command) => {
+    .hook('preAction', async (_, command) => {
       const { identity } = command.optsWithGlobals<{ identity?: string }>();
       if (identity !== undefined) context.env = { ...context.env, GENENV_IDENTITY: identity };
+      const { connectStore } = await import('../runs/connect-store.ts');
+      await connectStore(homeFolder(context.env));
     })
     .addHelpText('after', help)
     .exitOverride()

@@ -43,7 +43,7 @@ export async function ensurePolicyServed(
   const away: ModelUnavailable[] = [];
   for (const server of servers) {
     try {
-      await publishAdapter(server, name, store.path(checkpoint), canary);
+      await publishAdapter(server, name, await store.localPath(checkpoint), canary);
     } catch (error) {
       // Whatever a server that answers says of an adapter, a damaged one is the reason.
       const isAway = error instanceof ModelUnavailable && !(error instanceof AdapterNotLoaded);

@@ -48,6 +48,7 @@ type LedgerLine = z.infer<typeof ledgerLineSchema>;
  */
 export async function loadRun({ home, runId }: { home: string; runId: string }): Promise<RunData> {
   const run = new RunFolder(join(home, 'runs'), runId);
+  await run.refresh();
   if ((await undefinedIfMissing(stat(run.path))) === undefined)
     throw new Error(
       `No run ${JSON.stringify(runId)}: ${run.path} does not exist. \`genenv status\` lists the runs.`,

@@ -7,6 +7,9 @@ import { LedgerHead } from '../store/ledger-chain.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { MAX_LINES_BYTES, readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
+import { fetchFolders, publishFolder, refreshCopy } from '../store/shared-files.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
+import { lineNames, refreshLines, removeLines } from '../store/shared-lines.ts';
 import type { RunFolder } from './run-folder.ts';
 
 export type Branch = { name: string; folder: string };
@@ -25,12 +28,21 @@ export async function cutLedger(
   why: Record<string, unknown>,
 ): Promise<Branch> {
   const { chain } = await ledger.inspect();
+  await refreshLines(folder.metricsFile);
+  await refreshCopy(folder.retunesFile);
   if (chain.lines.length < keep)
     throw new InvalidArtifact(
       folder.ledgerFile,
       `only ${chain.lines.length} lines hold, ${keep} were to be kept`,
     );
+  await fetchFolders(folder.branchesFolder);
   const branch = await archive(folder, why);
+  await publishFolder(branch.folder);
+  if (sharedPlace(folder.ledgerFile) !== undefined) {
+    await removeLines(folder.ledgerFile, (await lineNames(folder.ledgerFile)).slice(keep));
+    await refreshLines(folder.ledgerFile);
+    return branch;
+  }
   const lines: LedgerLine<{ epoch: number }>[] = chain.lines.slice(0, keep);
   const head = new LedgerHead(folder.ledgerFile);
   const last = lines.at(-1);
@@ -76,6 +88,7 @@ async function renameToNext(branches: string, staged: string): Promise<Branch> {
 /** Names of a run's branches, oldest first. @throws InvalidArtifact for a link in the place of a folder */
 export async function branchNames(branchesFolder: string): Promise<string[]> {
   await requirePlainFolder(branchesFolder);
+  await fetchFolders(branchesFolder);
   const entries = (await undefinedIfMissing(readdir(branchesFolder))) ?? [];
   const names = entries.filter((name) => /^\d{4,}$/.test(name)).sort();
   for (const name of names) await requirePlainFolder(join(branchesFolder, name));

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { atomicRemove, atomicWrite } from '../store/atomic-write.ts';
+import { atomicRemove } from '../store/atomic-write.ts';
 import { canonicalJson } from '../store/canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { readChain } from '../store/ledger-chain.ts';
@@ -12,6 +12,8 @@ import { isFolderRef, refsIn } from '../store/references.ts';
 import type { Ref } from '../store/references.ts';
 import { measure, scanKeys, scanObjects, scanTemporaries, scanWork, urisInWork } from '../store/scan.ts';
 import type { RecordedKey, StoredFile } from '../store/scan.ts';
+import { removeShared, removeSharedPath, writeShared } from '../store/shared-files.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
 import { workPath } from '../store/work-folder.ts';
 import { branchNames } from './cut-ledger.ts';
 import type { RunFolder } from './run-folder.ts';
@@ -113,7 +115,14 @@ async function remove({ root }: ObjectStore, { kind, path, ref, mtimeMs }: Garba
   // Put or written again since it was listed: it is needed.
   const now = await measure(path);
   if (now === undefined || now.mtimeMs > mtimeMs) return false;
-  if (ref !== undefined) await atomicWrite(tombstonePath(root, ref), canonicalJson({ ...ref, kind }));
+  if (ref !== undefined) await writeShared(tombstonePath(root, ref), canonicalJson({ ...ref, kind }));
+  if (sharedPlace(path) !== undefined) {
+    // Without its manifest a folder is gone, however far its removal comes.
+    if (ref !== undefined)
+      for (const companion of [manifestPath, canaryPath]) await removeShared(companion(root, ref));
+    await removeSharedPath(path);
+    return true;
+  }
   await atomicRemove(path);
   if (ref !== undefined)
     for (const companion of [manifestPath, canaryPath]) await rm(companion(root, ref), { force: true });

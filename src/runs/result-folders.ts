@@ -5,13 +5,15 @@ import { z } from 'zod';
 import type { Comparison } from '../config/comparison.ts';
 import { evaluationSchema } from '../config/evaluation.ts';
 import type { Evaluation } from '../config/evaluation.ts';
-import { atomicWrite } from '../store/atomic-write.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import { appendJsonLine, problemOf, readJsonFile, readJsonLines } from '../store/json-files.ts';
 import { checkRunId } from '../store/phase-cache.ts';
 import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { followNoLinksBelow } from '../store/real-place.ts';
+import { refreshCopy, writeShared } from '../store/shared-files.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
+import { createLine, refreshLines } from '../store/shared-lines.ts';
 import type { EvaluationResults } from '../types/evaluation-types.ts';
 import type { RunEpoch } from '../types/nightly-inputs.ts';
 import type { NightRecord } from '../types/nightly-types.ts';
@@ -49,7 +51,7 @@ class ResultFolder {
   /** Writes one of its files. @throws InvalidArtifact if the folder is a link, StoreUnavailable */
   async writeFile(file: string, text: string): Promise<void> {
     await requirePlainFolder(this.path);
-    await atomicWrite(file, text);
+    await writeShared(file, text);
   }
 
   /**
@@ -57,12 +59,14 @@ class ResultFolder {
    */
   async readText(file: string): Promise<string | undefined> {
     await requirePlainFolder(this.path);
+    await refreshCopy(file);
     const data = await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)));
     return data?.toString('utf8');
   }
 
   protected async readFile<T>(file: string, remedy: string, schema: z.ZodType): Promise<T | undefined> {
     await requirePlainFolder(this.path);
+    await refreshCopy(file);
     return readJsonFile<T>(file, remedy, schema);
   }
 }
@@ -105,6 +109,7 @@ export class ComparisonFolder extends ResultFolder {
       ?.model.replace(/[^ -;=?-Z^_a-{}~]/g, ' ')
       .trim();
     const machine = `${platform()} ${arch()}, ${processor ?? 'unknown processor'}`.slice(0, 200);
+    await refreshCopy(this.#originFile);
     const named = await readJsonFile<{ home: string }>(
       this.#originFile,
       'Remove it: the home folder gets another name.',
@@ -112,7 +117,7 @@ export class ComparisonFolder extends ResultFolder {
     );
     if (named !== undefined) return { home: named.home, machine };
     const home = randomBytes(4).toString('hex');
-    await atomicWrite(this.#originFile, `${JSON.stringify({ home })}\n`);
+    await writeShared(this.#originFile, `${JSON.stringify({ home })}\n`);
     return { home, machine };
   }
 
@@ -187,6 +192,7 @@ export class NightlyFolder extends ResultFolder {
    */
   async nights(): Promise<NightRecord[]> {
     await requirePlainFolder(this.path);
+    await refreshLines(this.nightsFile);
     const lines = await readJsonLines(this.nightsFile, z.unknown());
     for (const [index, line] of lines.entries()) {
       const problem = problemOf(line, nightSchema);
@@ -222,7 +228,9 @@ export class NightlyFolder extends ResultFolder {
   /** @throws StoreUnavailable */
   async note(record: NightRecord): Promise<void> {
     await requirePlainFolder(this.path);
-    await appendJsonLine(this.nightsFile, record);
+    if (sharedPlace(this.nightsFile) === undefined) return appendJsonLine(this.nightsFile, record);
+    const name = `${new Date().toISOString().replaceAll(':', '-')}-${randomBytes(4).toString('hex')}`;
+    await createLine(this.nightsFile, name, JSON.stringify(record));
   }
 }
 

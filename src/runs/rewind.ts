@@ -3,6 +3,8 @@ import { parseExperiment } from '../config/parse-experiment.ts';
 import type { FieldValues } from '../config/retune.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { ObjectStore } from '../store/object-store.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
+import { lineNames, refreshLines, removeLines } from '../store/shared-lines.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { cutLedger } from './cut-ledger.ts';
 import { rewindSchema } from './file-schemas.ts';
@@ -70,6 +72,14 @@ async function cutRetunes(folder: RunFolder, lastEpoch: number): Promise<void> {
 async function cutMetrics(folder: RunFolder, lastEpoch: number): Promise<void> {
   const metrics = await folder.metrics();
   if (!metrics.some(({ epoch }) => epoch > lastEpoch)) return;
+  if (sharedPlace(folder.metricsFile) !== undefined) {
+    const names = await lineNames(folder.metricsFile);
+    await removeLines(
+      folder.metricsFile,
+      names.filter((name) => Number(name) > lastEpoch),
+    );
+    return refreshLines(folder.metricsFile);
+  }
   const kept = metrics.filter(({ epoch }) => epoch <= lastEpoch);
   await atomicWrite(folder.metricsFile, kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }

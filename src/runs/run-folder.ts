@@ -1,18 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Mutex } from 'async-mutex';
 import type { z } from 'zod';
-import { atomicWrite } from '../store/atomic-write.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
 import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import { parseLines, problemOf, readJsonFile, readJsonLines, writeLine } from '../store/json-files.ts';
 import type { LedgerBody, LedgerLine } from '../store/ledger-chain.ts';
 import { Ledger } from '../store/ledger.ts';
-import { checkRunId, isRunId } from '../store/phase-cache.ts';
+import { checkRunId, isRunId, zeroPad } from '../store/phase-cache.ts';
 import { openPlainFile, openToAppend, requirePlainFolder } from '../store/plain-files.ts';
 import { followNoLinksBelow } from '../store/real-place.ts';
+import { refreshCopy, writeShared } from '../store/shared-files.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
+import { createLine, refreshLines } from '../store/shared-lines.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { eventSchema, forkSchema, metricsLineSchema, retunesSchema } from './file-schemas.ts';
 import type { MetricsLine, RunEvent } from './file-schemas.ts';
@@ -72,6 +75,11 @@ export class RunFolder {
 
   /** All run folders with an experiment file, by id; a link in the place of either is none. */
   static async list(runsRoot: string): Promise<RunFolder[]> {
+    const place = sharedPlace(runsRoot);
+    if (place !== undefined) {
+      const ids = (await place.bucket.folders(`${place.key}/`)).filter(isRunId);
+      return ids.map((id) => new RunFolder(runsRoot, id));
+    }
     const entries = (await undefinedIfMissing(readdir(resolve(runsRoot), { withFileTypes: true }))) ?? [];
     const runs = entries
       .filter((entry) => entry.isDirectory() && isRunId(entry.name))
@@ -89,7 +97,8 @@ export class RunFolder {
   async writeExperiment(experiment: object): Promise<string> {
     const anchor = hashOf(experiment);
     await requirePlainFolder(this.path);
-    await atomicWrite(this.experimentFile, `${JSON.stringify(experiment, null, 2)}\n`);
+    await refreshCopy(this.experimentFile);
+    await writeShared(this.experimentFile, `${JSON.stringify(experiment, null, 2)}\n`);
     return anchor;
   }
 
@@ -99,6 +108,7 @@ export class RunFolder {
    */
   async readExperiment(): Promise<{ experiment: unknown; sha256: string } | undefined> {
     await requirePlainFolder(this.path);
+    await refreshCopy(this.experimentFile);
     const experiment = await readJsonFile<unknown>(
       this.experimentFile,
       'Restore it from the file the experiment was started with.',
@@ -108,16 +118,18 @@ export class RunFolder {
 
   /** The start of this run if it is a fork; undefined if not. @throws InvalidArtifact */
   async readFork<Body extends { epoch: number } = LedgerBody>(): Promise<Fork<Body> | undefined> {
+    await refreshCopy(this.forkFile);
     return readJsonFile<Fork<Body>>(this.forkFile, FORK_REMEDY, forkSchema);
   }
 
   /** @throws StoreUnavailable */
   async writeFork<Body extends { epoch: number }>(fork: Fork<Body>): Promise<void> {
-    await atomicWrite(this.forkFile, canonicalJson(fork));
+    await writeShared(this.forkFile, canonicalJson(fork));
   }
 
   /** The retunes, in order of the epochs. @throws InvalidArtifact */
   async readRetunes(): Promise<Retune[]> {
+    await refreshCopy(this.retunesFile);
     return (
       (await readJsonFile<Retune[]>(
         this.retunesFile,
@@ -129,7 +141,7 @@ export class RunFolder {
 
   /** @throws StoreUnavailable */
   async writeRetunes(retunes: readonly Retune[]): Promise<void> {
-    await atomicWrite(this.retunesFile, `${JSON.stringify(retunes, null, 2)}\n`);
+    await writeShared(this.retunesFile, `${JSON.stringify(retunes, null, 2)}\n`);
   }
 
   /**
@@ -159,11 +171,21 @@ export class RunFolder {
 
   /** Adds an event, with the current time if it has none. @throws InvalidConfig without a run, StoreUnavailable */
   async appendEvent(event: RunEvent): Promise<void> {
-    await this.#append(this.eventsFile, { time: new Date().toISOString(), ...event });
+    const now = new Date().toISOString();
+    const line = { time: now, ...event };
+    if (!this.#isShared) return this.#append(this.eventsFile, line);
+    await this.#requireExperiment();
+    const name = `${now.replaceAll(':', '-')}-${randomBytes(4).toString('hex')}`;
+    await createLine(this.eventsFile, name, JSON.stringify(line));
   }
 
   /** Adds an epoch's metrics, unless it has some already. @throws StoreUnavailable */
   async appendMetrics(line: MetricsLine): Promise<void> {
+    if (this.#isShared) {
+      await this.#requireExperiment();
+      await createLine(this.metricsFile, zeroPad(line.epoch, 6), JSON.stringify(line));
+      return;
+    }
     await this.#append(
       this.metricsFile,
       line,
@@ -173,16 +195,19 @@ export class RunFolder {
 
   /** The readable events; torn lines, and lines that are no events, are skipped. */
   async events(): Promise<RunEvent[]> {
+    await refreshLines(this.eventsFile);
     return readJsonLines(this.eventsFile, eventSchema);
   }
 
   /** The readable metrics; torn lines, and lines that are no metrics, are skipped. */
   async metrics(): Promise<MetricsLine[]> {
+    await refreshLines(this.metricsFile);
     return readJsonLines(this.metricsFile, metricsLineSchema);
   }
 
   /** The newest readable metrics; undefined before the first epoch. */
   async lastMetrics(): Promise<MetricsLine | undefined> {
+    await refreshLines(this.metricsFile);
     const handle = await undefinedIfMissing(openPlainFile(this.metricsFile, constants.O_RDONLY));
     if (handle === undefined) return undefined;
     try {
@@ -190,6 +215,26 @@ export class RunFolder {
     } finally {
       await handle.close();
     }
+  }
+
+  /**
+   * Brings this disk's copies of the run's files up to date, for readers of the files themselves; nothing if no
+   * bucket has them. @throws StoreUnavailable
+   */
+  async refresh(): Promise<void> {
+    if (!this.#isShared) return;
+    for (const file of [this.experimentFile, this.forkFile, this.retunesFile]) await refreshCopy(file);
+    for (const file of [this.ledgerFile, this.metricsFile, this.eventsFile]) await refreshLines(file);
+  }
+
+  get #isShared(): boolean {
+    return sharedPlace(this.path) !== undefined;
+  }
+
+  /** @throws InvalidConfig without a run */
+  async #requireExperiment(): Promise<void> {
+    if (await undefinedIfMissing(lstat(this.experimentFile))) return;
+    if ((await this.readExperiment()) === undefined) throw noRun(this.id);
   }
 
   async #append(
@@ -202,7 +247,7 @@ export class RunFolder {
       await withDiskErrors(file, async () => {
         const handle = await openToAppend(file).catch((error: unknown) => {
           if (errorCode(error) !== 'ENOENT') throw error;
-          throw new InvalidConfig(`run: there is no run ${JSON.stringify(this.id)}`);
+          throw noRun(this.id);
         });
         try {
           if (await isNeeded(handle)) await writeLine(handle, JSON.stringify(line));
@@ -213,6 +258,8 @@ export class RunFolder {
     });
   }
 }
+
+const noRun = (id: string): InvalidConfig => new InvalidConfig(`run: there is no run ${JSON.stringify(id)}`);
 
 /** Bytes from the end of the file among which the line is looked for. */
 const MAX_TAIL = 1 << 26;

@@ -3,7 +3,8 @@ import type { Experiment } from '../config/experiment.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidArtifact, Superseded } from '../store/errors.ts';
 import type { PhaseKey } from '../store/phase-cache.ts';
-import { openWork } from '../store/work-folder.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
+import { openWork, removeWork, workPath } from '../store/work-folder.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import type { Run } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
@@ -58,7 +59,12 @@ export async function runOnce<Output>(
   const lookup = (): Promise<Output | undefined> =>
     keys.lookup<Output>(key, (value) => (recordedOnly ? store.requireAll(value) : store.checkAll(value)));
   const existing = await lookup();
-  if (existing !== undefined) return existing;
+  if (existing !== undefined) {
+    // The attempt that recorded it may have lost its bucket before it could remove its work.
+    if (!recordedOnly && sharedPlace(workPath(store.root, key)) !== undefined)
+      await removeWork(store.root, key);
+    return existing;
+  }
   if (recordedOnly)
     throw new InvalidArtifact(keys.path(key), `no result of the phase ${key.phase} is recorded`, {
       expected: key.inputHash,

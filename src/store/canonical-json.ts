@@ -17,6 +17,9 @@ export function sha256(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex');
 }
 
+/** The same hash as S3 writes it. */
+export const sha256Base64 = (data: Uint8Array): string => hash('sha256', data, 'base64');
+
 /** Hash of a value's canonical JSON. @throws NotSerializable */
 export function hashOf(value: unknown): string {
   return sha256(canonicalJson(value));

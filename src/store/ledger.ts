@@ -10,8 +10,11 @@ import { canonicalJson, sha256 } from './canonical-json.ts';
 import { InvalidArtifact, LedgerConflict, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { problemOf } from './json-files.ts';
 import { forgetEnd, LedgerHead, readChain, recallEnd, rememberEnd } from './ledger-chain.ts';
-import type { LedgerBody, LedgerChain, LedgerEnd, LedgerLine } from './ledger-chain.ts';
+import type { Head, LedgerBody, LedgerChain, LedgerEnd, LedgerLine } from './ledger-chain.ts';
+import { zeroPad } from './phase-cache.ts';
 import { MAX_LINES_BYTES, openPlainFile, readPlainFile } from './plain-files.ts';
+import { sharedPlace } from './shared-folders.ts';
+import { createLine, fetchLinesAgain, refreshLines } from './shared-lines.ts';
 
 /** Hashes of lines that have passed a schema, so that each commit checks its own line alone. */
 const readLines = new WeakMap<z.ZodType, Set<string>>();
@@ -40,6 +43,11 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     this.#head = new LedgerHead(this.file);
   }
 
+  /** Its lines are objects of a bucket, which no later one covers either: it has no note of its head. */
+  get #isShared(): boolean {
+    return sharedPlace(this.file) !== undefined;
+  }
+
   /**
    * All lines, the whole chain verified; none if there is no file. @throws InvalidArtifact naming file and
    * line
@@ -61,13 +69,27 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     return { chain, problem };
   }
 
+  /** The same of a ledger in a bucket, whose lines decide; a copy of them that is damaged is fetched again. */
+  async #inspectShared() {
+    await refreshLines(this.file);
+    const first = await this.#inspectCopy(undefined);
+    if (first.problem === undefined) return first;
+    await fetchLinesAgain(this.file);
+    return this.#inspectCopy(undefined);
+  }
+
   async #inspect() {
+    if (this.#isShared) return this.#inspectShared();
     // Before the lines: if another process adds a line in between, the lines are ahead of the head, never
     // behind.
     const head = await this.#head.read().catch((error: unknown) => {
       if (error instanceof InvalidArtifact) return error;
       throw error;
     });
+    return this.#inspectCopy(head);
+  }
+
+  async #inspectCopy(head: Head | InvalidArtifact | undefined) {
     const data =
       (await withDiskErrors(this.file, () =>
         undefinedIfMissing(readPlainFile(this.file, MAX_LINES_BYTES)),
@@ -104,6 +126,12 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
         this.#requireNext(body.epoch, end.epoch);
         await assertCurrent(end.head);
         const head = sha256(text);
+        if (this.#isShared) {
+          // Another host was first: verify its line.
+          if (!(await createLine(this.file, zeroPad(body.epoch, 6), text))) continue;
+          await refreshLines(this.file);
+          return JSON.parse(text) as LedgerLine<Body>;
+        }
         const written = await this.#write(end, Buffer.from(`${text}\n`));
         // Another process has written since: verify its line first.
         if (written === undefined) continue;
@@ -119,6 +147,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
    * epoch needs the lines.
    */
   async #recalledEnd(epoch: number): Promise<LedgerEnd | undefined> {
+    if (this.#isShared) return undefined;
     const end = await recallEnd(this.file, this.anchor);
     if (end?.epoch === undefined || epoch <= end.epoch) return undefined;
     return (await this.#head.read())?.sha256 === end.head ? end : undefined;
@@ -130,7 +159,8 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     if (problem !== undefined) throw problem;
     const index = chain.lines.findIndex((line) => line.epoch === body.epoch);
     const text = canonicalJson({ ...body, previous: chain.lines[index]?.previous ?? chain.head });
-    const committed = chain.hashes[index] ?? (await this.#head.hashOfEpoch(body.epoch));
+    const committed =
+      chain.hashes[index] ?? (this.#isShared ? undefined : await this.#head.hashOfEpoch(body.epoch));
     if (committed !== undefined && committed !== sha256(text)) {
       throw new LedgerConflict(
         `Epoch ${body.epoch} is in ${this.file} already, with other content (its line is ${committed}, ` +
@@ -139,7 +169,7 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
     }
     if (index === -1)
       return { epoch: chain.lines.at(-1)?.epoch, head: chain.head, length: chain.length, size };
-    if (index === chain.lines.length - 1) await this.#head.write(body.epoch, sha256(text));
+    if (index === chain.lines.length - 1 && !this.#isShared) await this.#head.write(body.epoch, sha256(text));
     return { line: JSON.parse(text) as LedgerLine<Body> };
   }
 

@@ -18,6 +18,7 @@ import {
 import { openInPlace } from './real-place.ts';
 import { isFolderRef } from './references.ts';
 import type { FileRef, Ref } from './references.ts';
+import { sharedPlace } from './shared-folders.ts';
 
 /**
  * Compares every byte of an object with its reference. @throws InvalidArtifact naming the file,
@@ -45,10 +46,17 @@ export async function readChecked(root: string, ref: FileRef): Promise<Buffer> {
 
 /** True if the object is gone, and retention has noted that it removed it. */
 export async function isPruned(root: string, ref: Ref): Promise<boolean> {
-  const exists = async (path: string) =>
-    (await withDiskErrors(path, () => undefinedIfMissing(stat(path)))) !== undefined;
-  return !(await exists(objectPath(root, ref))) && exists(tombstonePath(root, ref));
+  if (await isPrunedHere(root, ref)) return true;
+  const place = sharedPlace(tombstonePath(root, ref));
+  if (place === undefined || (await isOnDisk(objectPath(root, ref)))) return false;
+  return (await place.bucket.measure(place.key)) !== undefined;
 }
+
+const isPrunedHere = async (root: string, ref: Ref): Promise<boolean> =>
+  !(await isOnDisk(objectPath(root, ref))) && isOnDisk(tombstonePath(root, ref));
+
+const isOnDisk = async (path: string): Promise<boolean> =>
+  (await withDiskErrors(path, () => undefinedIfMissing(stat(path)))) !== undefined;
 
 async function checkStoredFolder(root: string, ref: Ref, onHashed?: OnHashed): Promise<void> {
   const path = objectPath(root, ref);
@@ -74,7 +82,7 @@ function requireMatch(path: string, ref: FileRef, { sha256, bytes, lines }: File
 async function missingError(root: string, ref: Ref): Promise<InvalidArtifact> {
   return new InvalidArtifact(
     objectPath(root, ref),
-    (await isPruned(root, ref)) ? 'pruned by `genenv gc`' : 'missing',
+    (await isPrunedHere(root, ref)) ? 'pruned by `genenv gc`' : 'missing',
     { expected: ref.sha256 },
   );
 }

@@ -1,17 +1,10 @@
 import { createHash } from 'node:crypto';
-import { lstat, rename, rm, stat, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstat, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sum } from '../numerics/arithmetic.ts';
-import {
-  atomicRemove,
-  atomicWrite,
-  makeFolder,
-  StagedFile,
-  syncFolder,
-  temporaryName,
-} from './atomic-write.ts';
+import { atomicRemove, atomicWrite, makeFolder, StagedFile, temporaryName } from './atomic-write.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
-import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
+import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 import { checkObject, copyFolder, linesOf, readChecked, streamLines } from './object-integrity.ts';
 import type { OnHashed } from './object-integrity.ts';
@@ -19,6 +12,8 @@ import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
 import { followNoLinksBelow } from './real-place.ts';
 import { fileRef, folderRef, isFolderRef, refsIn } from './references.ts';
 import type { FileRef, FolderRef, Ref } from './references.ts';
+import { sharedPlace } from './shared-folders.ts';
+import { discardCopy, discardObject, fetchObject, nameFolder, publishObject } from './shared-objects.ts';
 
 /** Smaller files are read whole, so that the parsed bytes are the hashed ones. */
 const WHOLE_FILE_BYTES = 1 << 18;
@@ -26,6 +21,7 @@ const WHOLE_FILE_BYTES = 1 << 18;
 /**
  * Content-addressed files and folders. Equal content is stored once; every read is checked against its hash
  * first. Every put is durable when it returns, and every method throws StoreUnavailable if the disk refuses.
+ * If the folder is shared, a put is in its bucket when it returns, and a read fetches what this disk lacks.
  */
 export class ObjectStore {
   readonly root: string;
@@ -107,7 +103,7 @@ export class ObjectStore {
   /** The records of a file, after the whole file was checked. @throws InvalidArtifact */
   async *records<T>(ref: FileRef): AsyncGenerator<T> {
     if (ref.bytes < WHOLE_FILE_BYTES) {
-      for (const line of linesOf(await readChecked(this.root, ref))) yield JSON.parse(line) as T;
+      for (const line of linesOf(await this.#readChecked(ref))) yield JSON.parse(line) as T;
       return;
     }
     await this.check(ref);
@@ -121,7 +117,7 @@ export class ObjectStore {
 
   /** @throws InvalidArtifact */
   async text(ref: FileRef): Promise<string> {
-    return (await readChecked(this.root, ref)).toString('utf8');
+    return (await this.#readChecked(ref)).toString('utf8');
   }
 
   /** Absolute path of an object, which may not exist. @throws InvalidArtifact for a malformed reference */
@@ -129,9 +125,15 @@ export class ObjectStore {
     return objectPath(this.root, ref);
   }
 
+  /** The same for a process that reads the object: this disk has it, if the store has. */
+  async localPath(ref: Ref): Promise<string> {
+    await fetchObject(this.root, ref);
+    return this.path(ref);
+  }
+
   /** Compares every byte of the object with the reference. @throws InvalidArtifact naming the file */
   async check(ref: Ref): Promise<void> {
-    await checkObject(this.root, ref, this.#onHashed);
+    await this.#withCopy(ref, () => checkObject(this.root, ref, this.#onHashed));
   }
 
   /** Checks every reference anywhere in a value. @throws InvalidArtifact for the first damaged object */
@@ -148,6 +150,7 @@ export class ObjectStore {
 
   /** Whether an object of that name and, for files, that size exists; `check` compares its bytes. */
   async has(ref: Ref): Promise<boolean> {
+    await fetchObject(this.root, ref);
     const stats = await withDiskErrors(this.root, () => undefinedIfMissing(lstat(this.path(ref))));
     return isFolderRef(ref)
       ? stats?.isDirectory() === true
@@ -164,7 +167,7 @@ export class ObjectStore {
   async #keep(ref: Ref, write: () => Promise<void>): Promise<void> {
     const path = this.path(ref);
     try {
-      await this.check(ref);
+      await checkObject(this.root, ref, this.#onHashed);
       // Retention spares what was put a short time ago, and this object was put again now.
       await withDiskErrors(path, () => utimes(path, new Date(), new Date()));
     } catch (error) {
@@ -175,16 +178,31 @@ export class ObjectStore {
       }
       await withDiskErrors(path, write);
     }
+    await publishObject(this.root, ref);
   }
-}
 
-async function nameFolder(staged: string, path: string): Promise<void> {
-  try {
-    await rename(staged, path);
-    await syncFolder(dirname(path));
-  } catch (error) {
-    // Another process has put the same folder meanwhile.
-    if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error;
+  #readChecked(ref: FileRef): Promise<Buffer> {
+    return this.#withCopy(ref, () => readChecked(this.root, ref));
+  }
+
+  /** Reads an object; a copy of a shared one that is damaged is fetched again, once. */
+  async #withCopy<T>(ref: Ref, read: () => Promise<T>): Promise<T> {
+    const isCopy = sharedPlace(this.path(ref)) !== undefined;
+    if (!(await fetchObject(this.root, ref)) || !isCopy) return read();
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof InvalidArtifact)) throw error;
+      this.#onDamage({ file: error.file, problem: `${error.problem}; it is fetched again` });
+      await discardCopy(this.root, ref);
+    }
+    if (!(await fetchObject(this.root, ref))) return read();
+    try {
+      return await read();
+    } catch (error) {
+      if (error instanceof InvalidArtifact) await discardObject(this.root, ref);
+      throw error;
+    }
   }
 }
 

@@ -1,11 +1,13 @@
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { atomicCreate, atomicRemove, temporaryName } from './atomic-write.ts';
+import { atomicCreate, temporaryName } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
 import { readHashedText } from './plain-files.ts';
+import { createShared, readSharedText, removeShared } from './shared-files.ts';
+import { sharedPlace } from './shared-folders.ts';
 
 /**
  * Names a piece of an experiment's work: the phase of an epoch, or a shard of it, on exactly these inputs.
@@ -17,6 +19,8 @@ export type PhaseKey = {
   shard?: number;
   inputHash: string;
 };
+
+const DAMAGE = 'the record is torn or altered; its work is done again';
 
 /** The results of finished work. Every activity looks its key up first, so nothing is done twice. */
 export class PhaseCache {
@@ -40,7 +44,7 @@ export class PhaseCache {
     check: (value: T) => Promise<void> = () => Promise.resolve(),
   ): Promise<T | undefined> {
     const file = this.path(key);
-    const text = await read(file);
+    const text = await readSharedText(file);
     if (text === undefined) return undefined;
     const record = readRecord(key, text);
     if (record === undefined) return this.#discardDamaged(key, file);
@@ -50,7 +54,7 @@ export class PhaseCache {
     } catch (error) {
       if (!(error instanceof InvalidArtifact)) throw error;
       this.#onDamage({ file, problem: `what it names is not whole: ${error.message}` });
-      await atomicRemove(file);
+      await removeShared(file);
       return undefined;
     }
   }
@@ -64,7 +68,7 @@ export class PhaseCache {
     const record = { key: plainKey(key), value };
     const text = canonicalJson({ checksum: hashOf(record), ...record });
     while (true) {
-      if (await atomicCreate(file, text)) return value;
+      if (await createShared(file, text)) return value;
       const first = await this.lookup<T>(key);
       if (first !== undefined) return first;
     }
@@ -78,6 +82,11 @@ export class PhaseCache {
   }
 
   async #discardDamaged(key: PhaseKey, file: string): Promise<undefined> {
+    if (sharedPlace(file) !== undefined) {
+      this.#onDamage({ file, problem: DAMAGE });
+      await removeShared(file);
+      return undefined;
+    }
     const aside = temporaryName(dirname(file));
     try {
       await withDiskErrors(file, () => rename(file, aside));
@@ -85,10 +94,9 @@ export class PhaseCache {
       if (errorCode(error) === 'ENOENT') return undefined;
       throw error;
     }
-    const text = (await read(aside)) ?? '';
+    const text = (await withDiskErrors(file, () => readHashedText(aside))) ?? '';
     // Another process may have replaced the damaged record by a good one just before the rename.
-    if (readRecord(key, text) === undefined)
-      this.#onDamage({ file, problem: 'the record is torn or altered; its work is done again' });
+    if (readRecord(key, text) === undefined) this.#onDamage({ file, problem: DAMAGE });
     else await atomicCreate(file, text);
     await rm(aside, { recursive: true, force: true });
     return undefined;
@@ -136,10 +144,6 @@ const plainKey = ({ experiment, epoch, phase, shard, inputHash }: PhaseKey): Pha
   ...(shard !== undefined && { shard }),
   inputHash,
 });
-
-function read(file: string): Promise<string | undefined> {
-  return withDiskErrors(file, () => readHashedText(file));
-}
 
 function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {
   const record = parseKeyRecord(text);

@@ -4,9 +4,12 @@ import { isTemporary } from './atomic-write.ts';
 import { undefinedIfMissing } from './errors.ts';
 import { parseKeyRecord } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
-import { readHashedText, readPlainFile } from './plain-files.ts';
+import { readPlainFile } from './plain-files.ts';
 import { refsIn } from './references.ts';
 import type { Ref } from './references.ts';
+import { readSharedText } from './shared-files.ts';
+import { sharedPlace } from './shared-folders.ts';
+import { filesBelow, measureShared, namesBelow } from './shared-scan.ts';
 
 /** Walks over everything in a store, for garbage collection. */
 
@@ -15,23 +18,34 @@ export type StoredFile = { path: string; bytes: number; mtimeMs: number };
 
 /** Names in a folder, sorted; none if there is no folder. */
 const namesIn = async (folder: string): Promise<string[]> =>
-  ((await undefinedIfMissing(readdir(folder))) ?? []).sort();
+  sharedPlace(folder) !== undefined
+    ? namesBelow(folder)
+    : ((await undefinedIfMissing(readdir(folder))) ?? []).sort();
 
 /** The same of the folders in it alone: a link to a folder is none. */
-const foldersIn = async (folder: string): Promise<string[]> =>
-  ((await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? [])
+async function foldersIn(folder: string): Promise<string[]> {
+  const place = sharedPlace(folder);
+  if (place !== undefined) return place.bucket.folders(`${place.key}/`);
+  const entries = (await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? [];
+  return entries
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
     .sort();
+}
 
 /** Size and age of a file, a folder or a link; undefined if it has gone meanwhile. */
 export async function measure(path: string): Promise<StoredFile | undefined> {
+  return sharedPlace(path) === undefined ? measureOnDisk(path) : measureShared(path);
+}
+
+/** The same of what is on this disk, whatever a bucket has. */
+export async function measureOnDisk(path: string): Promise<StoredFile | undefined> {
   const own = await undefinedIfMissing(lstat(path));
   if (own === undefined) return undefined;
   if (!own.isDirectory()) return { path, bytes: own.size, mtimeMs: own.mtimeMs };
   const folder: StoredFile = { path, bytes: 0, mtimeMs: own.mtimeMs };
-  for (const name of await namesIn(path)) {
-    const entry = await measure(join(path, name));
+  for (const name of (await undefinedIfMissing(readdir(path))) ?? []) {
+    const entry = await measureOnDisk(join(path, name));
     folder.bytes += entry?.bytes ?? 0;
     folder.mtimeMs = Math.max(folder.mtimeMs, entry?.mtimeMs ?? 0);
   }
@@ -90,7 +104,9 @@ export async function scanWork(root: string): Promise<{ path: string; experiment
  */
 export async function urisInWork(path: string): Promise<string[]> {
   const uris: string[] = [];
-  for (const name of (await namesIn(path)).filter((name) => name.endsWith('.json'))) {
+  for (const name of ((await undefinedIfMissing(readdir(path))) ?? []).filter((name) =>
+    name.endsWith('.json'),
+  )) {
     const text = (await undefinedIfMissing(readPlainFile(join(path, name))))?.toString('utf8') ?? '';
     for (const [uri] of text.matchAll(/objects\/[0-9a-f]{2}\/[0-9a-f]{64}(\.jsonl|\.json|\.txt|)/g))
       uris.push(/\.\w+$/.test(uri) ? uri : `${uri}/`);
@@ -103,18 +119,20 @@ export type RecordedKey = { file: string; key: PhaseKey; refs: Ref[] };
 /** The records of finished work, by path, with the references in their values. */
 export async function scanKeys(root: string): Promise<RecordedKey[]> {
   const folder = join(root, 'keys');
-  // With the types of its entries, it does not look into links.
-  const options = { recursive: true, withFileTypes: true } as const;
-  const entries = (await undefinedIfMissing(readdir(folder, options))) ?? [];
-  const files = entries
-    .filter(({ name }) => /[0-9a-f]{64}\.json$/.test(name))
-    .map(({ parentPath, name }) => join(parentPath, name));
+  const files = sharedPlace(folder) === undefined ? await filesOnDisk(folder) : await filesBelow(folder);
   const keys: RecordedKey[] = [];
-  for (const file of files.sort()) {
-    const record = parseKeyRecord((await readHashedText(file)) ?? '');
+  for (const file of files.filter((name) => /[0-9a-f]{64}\.json$/.test(name)).sort()) {
+    const record = parseKeyRecord((await readSharedText(file)) ?? '');
     // A damaged record references nothing: its phase is done again.
     if (record === undefined) continue;
     keys.push({ file, key: record.key, refs: [...refsIn(record.value)].map(({ ref }) => ref) });
   }
   return keys;
+}
+
+async function filesOnDisk(folder: string): Promise<string[]> {
+  // With the types of its entries, it does not look into links.
+  const options = { recursive: true, withFileTypes: true } as const;
+  const entries = (await undefinedIfMissing(readdir(folder, options))) ?? [];
+  return entries.map(({ name, parentPath }) => join(parentPath, name));
 }

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { atomicRemove, syncFolder } from './atomic-write.ts';
+import { syncFolder } from './atomic-write.ts';
 import { errorCode, InvalidArtifact, Superseded, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { checkKey, zeroPad } from './phase-cache.ts';
 import type { PhaseKey } from './phase-cache.ts';
 import { makePlainFolder, readPlainFile, requirePlainFolder } from './plain-files.ts';
 import { LINK_REMEDY, openInPlace } from './real-place.ts';
+import { removeSharedPath } from './shared-files.ts';
+import { sharedPlace } from './shared-folders.ts';
 
 /**
  * The right of one attempt to write in a work folder, until another attempt claims the next number. No
@@ -39,8 +41,12 @@ export type WorkFolder = {
 export async function openWork(root: string, key: PhaseKey): Promise<WorkFolder> {
   const path = workPath(root, key);
   await makePlainFolder(resolve(root), join(path, 'fence'));
-  return { path, claim: () => claim(path), remove: () => atomicRemove(path) };
+  return { path, claim: () => claim(path), remove: () => removeSharedPath(path) };
 }
+
+/** Removes what finished work has left behind, here and in the bucket. @throws StoreUnavailable */
+export const removeWork = (root: string, key: PhaseKey): Promise<void> =>
+  removeSharedPath(workPath(root, key));
 
 /**
  * `work/<experiment>/<epoch>-<phase>[-<shard>]-<first 12 digits of the input hash>`, absolute.
@@ -62,20 +68,27 @@ async function claim(path: string): Promise<FencingToken> {
   // A folder that was removed and made again starts at 1 again; the token tells its claims from earlier ones.
   const token = randomUUID();
   const number = await withDiskErrors(fence, async () => {
-    for (let next = (await highestClaim(fence)) + 1; next < MAX_CLAIM; next += 1) {
+    const first = Math.max(await highestClaim(fence), await highestSharedClaim(fence)) + 1;
+    for (let next = first; next < MAX_CLAIM; next += 1) {
+      // In the bucket first: this disk's claims are for the processes that run here.
+      if (!(await claimShared(fence, next, token))) continue;
       if (await createExclusively(fence, next, token)) return next;
     }
     throw tooManyClaims(fence, MAX_CLAIM - 1);
   });
   const readToken = () => undefinedIfMissing(readPlainFile(join(fence, String(number))));
+  const isNewestShared = newestSharedClaim(fence, number, token);
   const isCurrent = () =>
     withDiskErrors(
       fence,
-      async () => (await highestClaim(fence)) === number && (await readToken())?.toString('utf8') === token,
+      async () =>
+        (await highestClaim(fence)) === number &&
+        (await readToken())?.toString('utf8') === token &&
+        (await isNewestShared()),
     );
   const assertCurrent = async () => {
     if (await isCurrent()) return;
-    const newest = await highestClaim(fence);
+    const newest = Math.max(await highestClaim(fence), await highestSharedClaim(fence));
     const why =
       newest > number
         ? `attempt ${newest} has claimed it since, and continues`
@@ -100,6 +113,41 @@ async function highestClaim(fence: string): Promise<number> {
 
 const tooManyClaims = (fence: string, claim: string | number): InvalidArtifact =>
   new InvalidArtifact(join(fence, String(claim)), 'no work has so many claims', {}, LINK_REMEDY);
+
+/** Below no shared folder there is none. */
+async function highestSharedClaim(fence: string): Promise<number> {
+  const place = sharedPlace(fence);
+  if (place === undefined) return 0;
+  const claims = (await place.bucket.list(`${place.key}/`)).map(({ key }) =>
+    Number(key.slice(place.key.length + 1)),
+  );
+  return claims.reduce((highest, claim) => Math.max(highest, claim || 0), 0);
+}
+
+/** Whether the bucket, if there is one, gives the claim to this attempt. */
+async function claimShared(fence: string, number: number, token: string): Promise<boolean> {
+  const place = sharedPlace(fence);
+  return place === undefined || place.bucket.create(`${place.key}/${number}`, Buffer.from(token));
+}
+
+/** How often an attempt asks the bucket whether another host has overtaken it. */
+const CLAIM_CHECK_MS = 30_000;
+
+/**
+ * A function that says whether a claim is the newest of all hosts. It is asked before each entry of a journal,
+ * which is this host's own, so it asks the bucket rarely: an attempt that was overtaken does no harm meanwhile.
+ */
+function newestSharedClaim(fence: string, number: number, token: string): () => Promise<boolean> {
+  let checkedAt = Date.now();
+  return async () => {
+    const place = sharedPlace(fence);
+    if (place === undefined || Date.now() - checkedAt < CLAIM_CHECK_MS) return true;
+    if ((await highestSharedClaim(fence)) !== number) return false;
+    const claim = await place.bucket.read(`${place.key}/${number}`);
+    checkedAt = Date.now();
+    return claim?.toString('utf8') === token;
+  };
+}
 
 async function createExclusively(fence: string, number: number, token: string): Promise<boolean> {
   try {

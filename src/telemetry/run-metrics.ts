@@ -129,7 +129,10 @@ interface SeenRun {
 }
 
 /** Changes whenever one of the files that are read does. */
-async function versionOf({ metricsFile, retunesFile, experimentFile }: RunFolder): Promise<string> {
+async function versionOf(run: RunFolder): Promise<string> {
+  // While its bucket is away, what was read last is shown.
+  await run.refresh().catch(() => undefined);
+  const { metricsFile, retunesFile, experimentFile } = run;
   const files = [metricsFile, retunesFile, experimentFile];
   const states = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
   return states.map((state) => `${state?.mtimeMs ?? ''} ${state?.size ?? ''}`).join(' ');

@@ -176,10 +176,10 @@ export async function runPolicyJob(
     // A new adapter changes nothing: without a warm-up the initial policy is the model without its adapter.
     reference:
       reference?.checkpoint && (adapter === null || request.model.warmUp)
-        ? { path: store.path(reference.checkpoint) }
+        ? { path: await store.localPath(reference.checkpoint) }
         : null,
-    trainer_state: trainerState && store.path(trainerState),
-    batch: store.path(request.batch),
+    trainer_state: trainerState && (await store.localPath(trainerState)),
+    batch: await store.localPath(request.batch),
     settings: { ...request.settings, batch_layout: batchLayout(request) },
     checkpoint_every: trainer.checkpointEvery,
     orphan_grace_seconds: trainer.orphanGraceSeconds,

@@ -2,7 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { Runtime } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, NativeConnection, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies.ts';
+import { connectStore } from '../runs/connect-store.ts';
 import { survivePrintFailures } from '../runtime/output-streams.ts';
+import { requireOneWinner } from '../store/bucket-probe.ts';
 import { listRunningExperiments } from '../telemetry/running-workflows.ts';
 import { startTelemetry } from '../telemetry/worker-telemetry.ts';
 import { addressOf, connectionProblem } from '../temporal/connection-problem.ts';
@@ -40,6 +42,8 @@ export async function runWorker(
 ): Promise<void> {
   survivePrintFailures();
   const payloadKeys = readPayloadKeys(environment);
+  const bucket = await connectStore(settings.home, settings);
+  if (bucket !== undefined) await requireOneWinner(bucket);
   await requireRecordedKey(settings.store, payloadKeys);
   await recordKey(settings.store, payloadKeys);
   const stopping = new AbortController();

@@ -8,9 +8,13 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 export type Epoch = { checkpoint: FolderRef; trainerState: FolderRef; traces: FileRef };
 
-/** A store, and runs whose every epoch has a checkpoint, a trainer state and traces of its own. */
-export async function someStore() {
+/**
+ * A store, and runs whose every epoch has a checkpoint, a trainer state and traces of its own.
+ * @param share called with the home folder first
+ */
+export async function someStore(share: (home: string) => void = () => undefined) {
   const root = await temporaryFolder();
+  share(root);
   const store = new ObjectStore(join(root, 'store'));
 
   async function folder(text: string): Promise<FolderRef> {

@@ -118,7 +118,7 @@ export function createMeasureGradients(dependencies: Dependencies) {
         role: 'agent',
         epoch,
         model: agent.model,
-        start: { path: dependencies.store.path(state.agent.checkpoint!) },
+        start: { path: await dependencies.store.localPath(state.agent.checkpoint!) },
         reference: null,
         trainerState: null,
         batch: await dependencies.store.putRecords(batchRecords(dependencies, input, outcomes, rates)),

@@ -37,7 +37,7 @@ export function createTrainAgent(dependencies: Dependencies) {
         role: 'agent',
         epoch,
         model: agent.model,
-        start: { path: dependencies.store.path(state.agent.checkpoint!) },
+        start: { path: await dependencies.store.localPath(state.agent.checkpoint!) },
         reference: needsReference ? state.initial_agent : null,
         trainerState: state.agent.trainer_state,
         batch,

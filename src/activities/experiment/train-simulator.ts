@@ -68,7 +68,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
         role: 'environment',
         epoch,
         model: environment.model,
-        start: { path: dependencies.store.path(current.checkpoint!) },
+        start: { path: await dependencies.store.localPath(current.checkpoint!) },
         reference: state.initial_environment,
         trainerState: current.trainer_state,
         batch,

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pythonPath, temporalPath } from '../../../infra/setup/locations.mjs';
+import { readStoreSettings } from '../../config/store-settings.ts';
 import { tryPort } from '../../dev-stack/ports.ts';
 import { Python } from '../../processes/python.ts';
 import { homeFolder } from '../context.ts';
@@ -16,13 +17,32 @@ import { byteText } from './text.ts';
 
 /** Checks what is installed, writable and reachable. */
 export async function checkEnvironment(context: CliContext): Promise<Check[]> {
-  const [pythonChecks, temporalCheck, serverChecks] = await Promise.all([
+  const [pythonChecks, temporalCheck, serverChecks, bucketChecks] = await Promise.all([
     checkPython(context),
     checkTemporal(),
     checkServers(context),
+    checkBucket(homeFolder(context.env)),
   ]);
   const folderChecks = checkFolders(homeFolder(context.env));
-  return [checkNode(), ...pythonChecks, temporalCheck, ...folderChecks, ...serverChecks];
+  return [checkNode(), ...pythonChecks, temporalCheck, ...folderChecks, ...bucketChecks, ...serverChecks];
+}
+
+/** The bucket of the home folder, if it has one: whether two hosts could win one write. */
+export async function checkBucket(home: string): Promise<Check[]> {
+  const settings = readStoreSettings(home);
+  if (settings === undefined) return [];
+  const { Bucket } = await import('../../store/bucket.ts');
+  const { requireOneWinner } = await import('../../store/bucket-probe.ts');
+  const bucket = new Bucket(settings);
+  try {
+    await requireOneWinner(bucket);
+    return [ok('Bucket', `${bucket.address()}: of 32 writers of one object one wins`)];
+  } catch (error) {
+    const { message } = error as Error;
+    return [
+      missing('Bucket', message.split('. ')[0]!, message.slice(message.indexOf('. ') + 2).replace(/\.$/, '')),
+    ];
+  }
 }
 
 const runProgram = promisify(execFile);

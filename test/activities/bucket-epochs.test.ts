@@ -1,0 +1,73 @@
+import { readFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { shareHome } from '../../src/runs/connect-store.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
+import { verifyRun } from '../../src/runs/verify.ts';
+import { ObjectStore } from '../../src/store/object-store.ts';
+import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { FakeS3 } from '../../test-support/fake-s3.ts';
+import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
+import { FakeTrainer } from '../../test-support/fake-trainer.ts';
+import { begin, createActivities, plainDependencies, plainEpoch } from '../../test-support/plain-epochs.ts';
+import type { Activities } from '../../test-support/plain-epochs.ts';
+import { memoryFolder } from '../store/temporary-folder.ts';
+import { smallFile } from './some-run.ts';
+
+const EPOCHS = 3;
+const id = 'some-run';
+
+/** Each call goes to the next host. */
+function alternate(hosts: readonly Activities[]): Activities {
+  let calls = 0;
+  const names = Object.keys(hosts[0]!) as (keyof Activities)[];
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      (...input: unknown[]) =>
+        (hosts[calls++ % hosts.length]![name] as (...args: unknown[]) => unknown)(...input),
+    ]),
+  ) as unknown as Activities;
+}
+
+/** Runs epochs on hosts that take turns. @param between called after each epoch */
+async function runOn(
+  homes: readonly string[],
+  between: (epoch: number) => Promise<void> = () => Promise.resolve(),
+) {
+  const world = parseExperiment(smallFile).world;
+  await using server = await FakeModelServer.start({ model: fakeToolboxModel(world), seedRule: 'embedded' });
+  const trainer = new FakeTrainer();
+  const hosts = homes.map((home) => createActivities(plainDependencies(home, server.url, trainer)));
+  const activities = alternate(hosts);
+  const { plan, prepared } = await begin(activities, id, smallFile);
+  let last = prepared;
+  for (let epoch = 1; epoch <= EPOCHS; epoch += 1) {
+    last = await plainEpoch(activities, plan, last);
+    await between(epoch);
+  }
+  const run = new RunFolder(join(homes[0]!, 'runs'), id);
+  await run.refresh();
+  return await readFile(run.ledgerFile, 'utf8');
+}
+
+test('a run of two hosts that share a bucket alone has the ledger of a run on one disk', async () => {
+  const expected = await runOn([await memoryFolder()]);
+  await using s3 = await FakeS3.start();
+  const homes = [await memoryFolder(), await memoryFolder()];
+  for (const home of homes)
+    shareHome(s3.bucket('team'), { store: join(home, 'store'), runs: join(home, 'runs') });
+  const ledger = await runOn(homes, async (epoch) => {
+    if (epoch !== 2) return;
+    // The disk of a host is lost.
+    for (const name of await readdir(homes[1]!)) await rm(join(homes[1]!, name), { recursive: true });
+  });
+  expect(ledger.trim().split('\n')).toHaveLength(EPOCHS + 1);
+  expect(ledger).toBe(expected);
+  const store = new ObjectStore(join(homes[1]!, 'store'));
+  const report = await verifyRun(store, new RunFolder(join(homes[1]!, 'runs'), id));
+  expect(report).toMatchObject({ lines: EPOCHS + 1, problems: [] });
+  // No work is left: what was recorded is done.
+  expect([...s3.objects.keys()].filter((key) => key.includes('/work/'))).toEqual([]);
+});

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { requireOneWinner } from '../../src/store/bucket-probe.ts';
+import { FakeS3 } from '../../test-support/fake-s3.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const text = (value: string): Buffer => Buffer.from(value);
+
+test('exactly one of many writers creates an object, and a writer is told by its own bytes', async () => {
+  await using s3 = await FakeS3.start();
+  const bucket = s3.bucket('team/runs');
+  const wins = await Promise.all(
+    Array.from({ length: 16 }, (_, writer) => bucket.create('claim', text(`writer ${writer}`))),
+  );
+  expect(wins.filter(Boolean)).toHaveLength(1);
+  expect([...s3.objects.keys()]).toEqual(['team/runs/claim']);
+  expect(await bucket.create('claim', (await bucket.read('claim'))!)).toBe(true);
+});
+
+test('a write whose answer was lost is known to have been done', async () => {
+  await using s3 = await FakeS3.start();
+  const bucket = s3.bucket();
+  let isLost = false;
+  s3.fault = ({ method }) => {
+    if (method !== 'PUT' || isLost) return undefined;
+    isLost = true;
+    return 'lost';
+  };
+  expect(await bucket.create('claim', text('mine'))).toBe(true);
+  expect(isLost).toBe(true);
+  expect(await bucket.create('claim', text('of another'))).toBe(false);
+});
+
+test('a busy server and a conflict are asked again', async () => {
+  await using s3 = await FakeS3.start();
+  const bucket = s3.bucket();
+  let refused = 0;
+  s3.fault = ({ method }) => {
+    if (method !== 'PUT' || refused >= 3) return undefined;
+    refused += 1;
+    return refused === 1 ? 'busy' : 'conflict';
+  };
+  expect(await bucket.create('claim', text('mine'))).toBe(true);
+  expect(refused).toBe(3);
+});
+
+test('a server that stays busy is an error that can be tried again, without credentials in it', async () => {
+  await using s3 = await FakeS3.start();
+  s3.fault = () => 'busy';
+  const error = await s3
+    .bucket('', 2)
+    .read('a')
+    .catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: 'StoreUnavailable', retryable: true, path: 's3://runs/a' });
+  expect(String(error)).not.toContain('secret');
+});
+
+test('lists and folders follow all pages, below the prefix', async () => {
+  await using s3 = await FakeS3.start();
+  const bucket = s3.bucket('p');
+  const keys = ['a/1', 'a/2', 'a/3', 'b/1', 'c', 'd/e/f'];
+  for (const key of keys) await bucket.put(key, text(key));
+  await s3.bucket('other').put('z', text('z'));
+  expect((await bucket.list('')).map(({ key }) => key)).toEqual(keys);
+  expect((await bucket.list('a/')).map(({ key, bytes }) => [key, bytes])).toEqual([
+    ['a/1', 3],
+    ['a/2', 3],
+    ['a/3', 3],
+  ]);
+  expect(await bucket.folders('')).toEqual(['a', 'b', 'd']);
+  expect(await bucket.folders('d/')).toEqual(['e']);
+  await bucket.remove('a/1');
+  await bucket.remove('a/1');
+  expect(await bucket.read('a/1')).toBeUndefined();
+  expect(await bucket.measure('a/1')).toBeUndefined();
+});
+
+test('a large file goes up in parts, and comes down over connections that are cut', async () => {
+  await using s3 = await FakeS3.start();
+  const folder = await temporaryFolder();
+  const bucket = s3.bucket();
+  const data = randomBytes(20 << 20);
+  const file = join(folder, 'weights');
+  await writeFile(file, data);
+  await bucket.upload('weights', file);
+  expect(s3.counts).toMatchObject({ PUT: 3, POST: 2 });
+  expect(s3.objects.get('weights')?.data.equals(data)).toBe(true);
+  let cuts = 0;
+  s3.fault = ({ method }) => {
+    if (method !== 'GET' || cuts >= 3) return undefined;
+    cuts += 1;
+    return 'cut';
+  };
+  const copy = join(folder, 'copy');
+  expect(await bucket.download('weights', copy, data.length + 1)).toBe(true);
+  expect(cuts).toBe(3);
+  expect((await readFile(copy)).equals(data)).toBe(true);
+  expect(await bucket.download('absent', join(folder, 'absent'), 1)).toBe(false);
+});
+
+test('a file that is there is not sent twice, and one that was put long ago is renewed', async () => {
+  await using s3 = await FakeS3.start();
+  const folder = await temporaryFolder();
+  const bucket = s3.bucket();
+  const file = join(folder, 'tasks');
+  await writeFile(file, 'tasks');
+  await bucket.upload('tasks', file);
+  const first = s3.objects.get('tasks');
+  await bucket.upload('tasks', file);
+  expect(s3.objects.get('tasks')).toBe(first);
+  s3.objects.set('tasks', { ...first!, modified: new Date(0) });
+  await bucket.upload('tasks', file);
+  expect(s3.objects.get('tasks')!.modified.getTime()).toBeGreaterThan(0);
+});
+
+test('a bucket whose conditional writes do not hold is refused by name', async () => {
+  await using s3 = await FakeS3.start();
+  await requireOneWinner(s3.bucket());
+  expect(s3.objects.size).toBe(0);
+  const bucket = s3.bucket();
+  bucket.create = async (key, data) => {
+    await bucket.put(key, data);
+    return true;
+  };
+  await expect(requireOneWinner(bucket)).rejects.toThrow(
+    /s3:\/\/runs\/.*of 32 writers that created one object at once 32 were told that they did/,
+  );
+});
