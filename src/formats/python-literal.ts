@@ -10,7 +10,8 @@ export interface ReadLiteral {
 
 const MAX_DEPTH = 50;
 const spaces = /\s*/y;
-const numeral = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])/y;
+/** Its parts begin with different characters, so a text can be cut in one way alone: linear time. */
+const numeral = /[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])/y;
 const word = /(?:True|true|False|false|None|null)(?!\w)/y;
 const escapes: Readonly<Record<string, string>> = {
   n: '\n',

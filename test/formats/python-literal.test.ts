@@ -28,6 +28,18 @@ describe('literals of Python', () => {
     ['['.repeat(5000), undefined],
   ])('%j', (text, value) => expect(parseLiteral(text.slice(0, 5000))).toEqual(value));
 
+  // A second for 10,000 digits if each way to cut them in two is tried.
+  it.each([
+    ['digits', '1', 'x'],
+    ['digits and a point', '1', '.x'],
+    ['decimals', '1', '1.1x'],
+    ['an exponent', '1', 'e1x'],
+  ])('that end as no number are refused in linear time: %s', (_, digit, end) => {
+    expect(parseLiteral(digit.repeat(100_000) + end)).toBeUndefined();
+    expect(parseLiteral(`1.${digit.repeat(100_000)}${end}`)).toBeUndefined();
+    expect(parseLiteral(`1e${digit.repeat(100_000)}${end}`)).toBeUndefined();
+  });
+
   it('never make a prototype', () => {
     const value = parseLiteral("{'__proto__': {'x': 1}}") as object;
     expect([Object.keys(value), (value as { x?: number }).x, Object.getPrototypeOf(value)]).toEqual([

@@ -65,6 +65,16 @@ describe('a task of services', () => {
     expect(world.score(spec, detour.join('\n')).wellFormed).toBe(false);
   });
 
+  it('reads as many calls as a program of all requests could have, so what they give is bounded', () => {
+    const tickets = Array.from({ length: 24 }, (_, index) => ({ ...task.state.tickets[0]!, id: index + 1 }));
+    const large = specOf(world, { ...task, state: { ...task.state, tickets } });
+    const list = (count: number): string => `[${Array<string>(count).fill('list_tickets()').join(', ')}]`;
+    const observed = (action: string): string => world.turns!.observe(large, [action], null).text;
+    expect(JSON.parse(observed(list(16)).trim())).toHaveLength(16);
+    expect(observed(list(17)).trim()).toBe('Close ticket 4.');
+    expect(world.score(large, list(17)).wellFormed).toBe(false);
+  });
+
   it.each([
     ['nothing', ['done', 'done']],
     ['a wrong text', right.map((action) => action.replace('leaks', 'hums'))],

@@ -2,6 +2,7 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import { classifyCallsFailure, createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
+import { plainWords } from '../json-tasks/plain-words.ts';
 import type { LineTasks, OwnTasks } from '../json-tasks/tasks-file.ts';
 import type { World } from '../world.ts';
 import { acceptedValues, callsMatch, sameValue } from './match.ts';
@@ -144,10 +145,7 @@ One call or several at once (parallel); one tool (simple, parallel) or several (
  * small numbers.
  */
 export function randomCalls({ dialogue, tools, calls }: CallsTask, random: RandomStream): Call[] {
-  const words = dialogue
-    .flatMap(({ content }) => content.split(/\s+/))
-    .map((word) => word.replace(/^\W+|\W+$/g, ''))
-    .filter((word) => word !== '');
+  const words = dialogue.flatMap(({ content }) => plainWords(content));
   const value = ({
     type,
     enum: allowed,

@@ -3,6 +3,7 @@ import type { Action } from '../../coevolution/answer-rewards.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { classifyCallsFailure } from '../json-tasks/json-task-world.ts';
 import type { FailureClass } from '../json-tasks/json-task-world.ts';
+import { plainWords } from '../json-tasks/plain-words.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { ComparedTexts, LabelVote, Verdict } from '../world.ts';
 import { execute } from './execute.ts';
@@ -126,10 +127,7 @@ export function referenceResponse(
  * solve is solved by copying.
  */
 export function randomResponse({ prompt, tools, evaluation }: LanguageTask, random: RandomStream): string {
-  const words = prompt
-    .split(/\s+/)
-    .map((word) => word.replace(/^\W+|\W+$/g, ''))
-    .filter((word) => word !== '');
+  const words = plainWords(prompt);
   const word = (): string => (words.length === 0 ? 'yes' : random.pick(words));
   const randomArgument = (type: string): string | boolean | number => {
     if (type === 'string') return word();

@@ -42,6 +42,8 @@ export interface Executed {
 interface ServiceTool {
   description: string;
   parameters: Readonly<Record<string, z.ZodType>>;
+  /** Of all arguments together. */
+  schema: z.ZodType;
   /** Whether it only reads. */
   reads?: true;
   run: (state: ServiceState, made: Record<string, never>) => Executed;
@@ -79,6 +81,7 @@ const tool = <Made>(
 ): ServiceTool => ({
   description,
   parameters,
+  schema: z.strictObject(parameters),
   run: run as unknown as ServiceTool['run'],
   ...(reads && { reads }),
 });
@@ -177,7 +180,7 @@ export interface ServiceCall {
 export function execute(state: ServiceState, { name, arguments: made }: ServiceCall): Executed {
   const called = Object.hasOwn(serviceTools, name) ? serviceTools[name]! : undefined;
   if (called === undefined) return fail(state, 'no such tool');
-  const parsed = z.strictObject(called.parameters).safeParse(made);
+  const parsed = called.schema.safeParse(made);
   if (!parsed.success) return fail(state, 'wrong arguments');
   return called.run(state, parsed.data as Record<string, never>);
 }

@@ -17,7 +17,7 @@ const drawText = (random: RandomStream): string => `${random.pick(topics)} ${ran
 
 /** A sound task whose programs have so many calls together: the built-in base and held-out tasks. */
 export function drawServicesTask(calls: number, random: RandomStream): ServicesTask {
-  for (let at = 0; at < MAX_TRIES; at++) {
+  for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const task = drawTask(calls, random);
     if (task !== undefined && validateServicesTask(task) === undefined) return task;
   }

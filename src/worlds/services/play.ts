@@ -3,6 +3,7 @@ import { readPythonCalls } from '../calls/call-formats.ts';
 import { comparable, execute } from './backend.ts';
 import type { ServiceResult, ServiceState } from './backend.ts';
 import { label } from './task.ts';
+import { MAX_CALLS } from './settings.ts';
 import type { ServicesTask } from './task.ts';
 
 /** Where a rollout stands after some actions. */
@@ -37,7 +38,7 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
       played.wellFormed = false;
       break;
     }
-    const calls = readPythonCalls(action);
+    const calls = readCalls(action);
     if (calls === undefined) {
       const wanted = labels[played.turns]!;
       played.wellFormed &&= action.trim() === DONE;
@@ -60,6 +61,12 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
   }
   played.passed &&= played.turns === labels.length;
   return played;
+}
+
+/** A longer list counts as none: a thousand calls fit into an answer, and each result may be a page. */
+function readCalls(action: string): ReturnType<typeof readPythonCalls> {
+  const calls = readPythonCalls(action);
+  return calls !== undefined && calls.length > MAX_CALLS ? undefined : calls;
 }
 
 /** Whether all results are among others, each as often. */

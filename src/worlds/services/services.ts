@@ -6,6 +6,7 @@ import { readPythonCalls, writePythonCalls } from '../calls/call-formats.ts';
 import { createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import { toOutputSchema } from '../json-tasks/output-schema.ts';
+import { frameObservation } from '../turn-actions.ts';
 import type { TaskSpec, World } from '../world.ts';
 import { serviceTools } from './backend.ts';
 import { drawCall, drawServicesTask } from './draw-task.ts';
@@ -27,8 +28,6 @@ export function createServices(settings: ServicesSettings): World {
     canonicalJson(drawServicesTask(calls, random));
   const [fewest, most] = settings.heldOutCalls;
   const cells = Array.from({ length: most - fewest + 1 }, (_, index) => fewest + index);
-  const frame = (text: string): string =>
-    format === 'plain' ? `\n${text}\n` : `\n<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`;
   return {
     ...createJsonTaskWorld(servicesDefinition(settings), { ...settings, tasksFile: noFile }, noTasks),
     baseTasks: (random) =>
@@ -50,7 +49,7 @@ export function createServices(settings: ServicesSettings): World {
         const task = taskOf(spec);
         const { results, turns } = play(task, actions, stepsPerTurn);
         const text = results === undefined ? requestsOf(task)[turns]! : JSON.stringify(results);
-        return { text: frame(text), consistent: true };
+        return { text: frameObservation(format, text), consistent: true };
       },
     },
   };
