@@ -46,6 +46,8 @@ export interface StepRunner {
   step: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
   /** Seconds by phase so far. */
   seconds: () => Record<string, number>;
+  /** Called when a round of tasks and rollouts begins, with its number from 1 on. */
+  onRound?: (round: number) => void;
   /** Called after each shard of rollouts with the number of its traces. */
   onRollouts?: (traces: number) => void;
 }

@@ -43,6 +43,7 @@ export async function sampleEpoch(
   let round: SamplingRound | undefined;
   for (;;) {
     const inRound = { ...input, ...(round && { round }) };
+    runner.onRound?.(round?.number ?? 1);
 
     // The simulator writes tasks; the round's tasks are drawn from them and from the pool.
     const written = await runner.step('generate', () =>

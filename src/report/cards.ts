@@ -1,9 +1,10 @@
 import { isInBand } from '../coevolution/success-band.ts';
+import { mean } from '../numerics/arithmetic.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent, formatRate } from './document.ts';
 import { RESIDENCE } from './findings.ts';
 import type { Course, Findings, HeldOutEvaluation } from './findings.ts';
 import { epochsDetail } from './page-browser.ts';
-import { trained } from './run-data.ts';
+import { measured, series, trained } from './run-data.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 export interface Card {
@@ -44,6 +45,7 @@ export function cards(
       value: formatCount(rollouts),
       detail: [
         tokens === null ? '' : `${compact(tokens)} tokens`,
+        roundsText(rows),
         errored > 0 ? `${errored} lost` : 'none lost',
         resent > 0 ? `${formatCount(resent)} requests failed and were sent again` : '',
       ]
@@ -77,6 +79,15 @@ function residenceCard(residence: number | null): Card {
     detail: 'of the second half’s epochs',
     tone: goodIf(residence >= RESIDENCE),
   };
+}
+
+/** How many rounds dynamic sampling took; empty without it. */
+function roundsText(rows: readonly EpochRow[]): string {
+  const rounds = measured(series(rows, 'rollouts/rounds'));
+  const capped = measured(series(rows, 'rollouts/rounds_capped')).filter((isCapped) => isCapped === 1).length;
+  const perEpoch = mean(rounds);
+  if (perEpoch === null) return '';
+  return `${formatNumber(perEpoch)} rounds an epoch${capped === 0 ? '' : `, ${formatCount(capped)} ended by the cap`}`;
 }
 
 const goodIf = (isGood: boolean): Card['tone'] => (isGood ? 'good' : 'warn');

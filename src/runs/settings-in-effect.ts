@@ -1,6 +1,7 @@
 import { alphaAt } from '../coevolution/target-schedule.ts';
 import { armName, drawsFromPool } from '../config/arms.ts';
 import type { Arm } from '../config/arms.ts';
+import { replayCount } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { setFields } from '../config/retune.ts';
@@ -72,7 +73,8 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     ...phaseLimits(experiment),
     maxTokens,
     band: [0.4, 0.6],
-    rolloutsPerEpoch: newTasks * agent.rolloutsPerTask,
+    rolloutsPerEpoch:
+      (newTasks + replayCount(experiment)) * agent.rolloutsPerTask + newTasks * guards.frozenSamples,
   };
 }
 

@@ -110,7 +110,10 @@ export interface Progress {
   /** The model server that the run waits for. */
   waiting: ModelOutage | null;
   rolloutsDone: number;
+  /** With dynamic sampling, of the rounds so far. */
   rolloutsPlanned: number;
+  /** The round that is under way; absent without dynamic sampling. */
+  round?: { number: number; max: number };
   /** p̂ of the last committed epoch. */
   successRate: number | null;
   /** p̂ of the last epochs, oldest first. */

@@ -133,7 +133,8 @@ export const workflowSettingsSchema = z.strictObject({
   benchmarks: benchmarksSchema.exactOptional(),
   maxTokens: experimentSchema.shape.maxTokens.unwrap(),
   band: z.tuple([shareSchema, shareSchema]),
-  rolloutsPerEpoch: countSchema,
+  /** In a round, those of the frozen agent among them. */
+  rolloutsPerEpoch: z.int().min(0).max(1e9),
 });
 export type WorkflowSettings = z.infer<typeof workflowSettingsSchema>;
 

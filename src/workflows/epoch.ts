@@ -8,6 +8,7 @@ import type { ModelOutage } from '../types/outage-types.ts';
 import { proxyPhaseActivities } from './activity-proxies.ts';
 import { runEpochPipeline } from '../epochs/epoch-pipeline.ts';
 import type { EpochStart } from '../epochs/pipeline-activities.ts';
+import { RolloutProgress } from '../epochs/rollout-progress.ts';
 import { epochProgressQuery, pausedSignal } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { phaseText } from './outage-text.ts';
@@ -24,14 +25,14 @@ export async function epochWorkflow({
   ...start
 }: EpochInput): Promise<CommittedEpoch> {
   const stopwatch = new Stopwatch();
-  let rolloutsDone = 0;
+  const rollouts = new RolloutProgress(start.settings);
   let paused = pausedAtStart;
   setHandler(pausedSignal, (shouldPause) => void (paused = shouldPause));
   const waiting = (): ModelOutage | null => modelOutages.current()?.outage ?? null;
   setHandler(epochProgressQuery, () => ({
     phase: stopwatch.phase,
     paused,
-    rolloutsDone,
+    ...rollouts.counts(),
     waiting: waiting(),
   }));
   const showPhase = (): void =>
@@ -39,6 +40,11 @@ export async function epochWorkflow({
   modelOutages.show({ phase: () => stopwatch.phase, onChange: showPhase });
   return runEpochPipeline(proxyPhaseActivities(start.settings), start, {
     ...stopwatch.runner({ before: () => condition(() => !paused), onPhase: showPhase }),
-    onRollouts: (traces) => void (rolloutsDone += traces),
+    onRound: (round) => {
+      rollouts.startRound(round);
+    },
+    onRollouts: (traces) => {
+      rollouts.add(traces);
+    },
   });
 }

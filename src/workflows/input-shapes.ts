@@ -45,7 +45,7 @@ export const settings = object({
   maxOutageSeconds: optional(positiveNumber(31_536_000)),
   maxTokens: nullable(wholeNumber(1, 1e15)),
   band: list(share, 2),
-  rolloutsPerEpoch: wholeNumber(0, 10_000_000),
+  rolloutsPerEpoch: wholeNumber(0, 1_000_000_000),
 });
 
 const run = object();

@@ -1,4 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { RolloutCounts } from '../epochs/rollout-progress.ts';
 import type { FieldValues } from '../config/retune.ts';
 import type { Progress, Retuned } from '../types/activity-types.ts';
 import type { ComparisonProgress } from '../types/comparison-types.ts';
@@ -15,10 +16,9 @@ export const comparisonProgressQuery = defineQuery<ComparisonProgress>('progress
 export const evaluationProgressQuery = defineQuery<EvaluationProgress>('progress');
 
 /** How far an epoch has come. */
-export interface EpochProgress {
+export interface EpochProgress extends RolloutCounts {
   phase: string;
   paused: boolean;
-  rolloutsDone: number;
   /** The model server that the epoch waits for. */
   waiting: ModelOutage | null;
 }

@@ -165,6 +165,18 @@ describe('plain lines', () => {
   });
 });
 
+test('with dynamic sampling the round is named, and rollouts are those of the rounds so far', () => {
+  const phaseLine = (changes: Partial<Progress>): string | undefined =>
+    progressScreen(makeProgress({ round: { number: 2, max: 8 }, rolloutsPlanned: 512, ...changes }))
+      .split('\n')
+      .find((line) => line.startsWith('phase'));
+  expect(phaseLine({ rolloutsDone: 300 })).toBe(
+    'phase        roll out, round 2 of at most 8, 300/512 rollouts',
+  );
+  expect(phaseLine({ phase: 'epoch 3: filter' })).toBe('phase        epoch 3: filter, round 2 of at most 8');
+  expect(phaseLine({ phase: 'epoch 3: train' })).toBe('phase        epoch 3: train');
+});
+
 test('the picture for a terminal', () => {
   expect(progressScreen(makeProgress()).split('\n')).toEqual([
     '',

@@ -92,7 +92,7 @@ describe('a run through the plain Temporal CLI', () => {
       status: 'finished',
       epoch: 3,
       epochs: 3,
-      rolloutsPlanned: 64,
+      rolloutsPlanned: 80,
     });
     const shown = await stack
       .temporalCli('workflow', 'metadata', '--workflow-id', 'undisturbed')

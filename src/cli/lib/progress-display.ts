@@ -151,8 +151,15 @@ export function progressScreen(progress: Progress): string {
   return lines.join('\n');
 }
 
-const rolloutText = ({ phase, rolloutsDone, rolloutsPlanned }: Progress): string =>
-  /(^|: )roll out$/.test(phase) ? `, ${rolloutsDone}/${rolloutsPlanned} rollouts` : '';
+function rolloutText({ phase, rolloutsDone, rolloutsPlanned, round }: Progress): string {
+  const roundText =
+    round && /(^|: )(generate|draw|roll out|reward|filter)$/.test(phase)
+      ? `, round ${round.number} of at most ${round.max}`
+      : '';
+  return /(^|: )roll out$/.test(phase)
+    ? `${roundText}, ${rolloutsDone}/${rolloutsPlanned} rollouts`
+    : roundText;
+}
 
 function successLines({ successRate, recentSuccessRates, band }: Progress): string[] {
   if (successRate === null) return ['success rate –'];

@@ -28,9 +28,26 @@ export async function queryProgress(client: Client, id: string): Promise<Progres
   if (!progress.phase.startsWith(label)) return progress;
   const inEpoch = await queryIfAnswered(client, () => queryEpoch(client, id, progress.epoch));
   if (inEpoch === undefined) return progress;
-  const { phase, rolloutsDone, waiting } = inEpoch;
-  return { ...progress, phase: phaseText(`${label}: ${phase}`, waiting), waiting, rolloutsDone };
+  // An epoch that an older worker began names no rounds.
+  const {
+    phase,
+    waiting,
+    rolloutsDone,
+    rolloutsPlanned = progress.rolloutsPlanned,
+    round,
+  } = inEpoch as OlderEpochProgress;
+  return {
+    ...progress,
+    phase: phaseText(`${label}: ${phase}`, waiting),
+    waiting,
+    rolloutsDone,
+    rolloutsPlanned,
+    ...(round && { round }),
+  };
 }
+
+type OlderEpochProgress = Omit<EpochProgress, 'rolloutsPlanned'> &
+  Partial<Pick<EpochProgress, 'rolloutsPlanned'>>;
 
 const queryEpoch = (client: Client, id: string, epoch: number): Promise<EpochProgress> =>
   client.workflow.getHandle(epochWorkflowId(id, epoch)).query<EpochProgress>('epochProgress');

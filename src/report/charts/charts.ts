@@ -6,6 +6,7 @@ import { costCharts, droppedCharts, guardCharts } from './guards.ts';
 import { withRetunes } from './options.ts';
 import type { Chart } from './options.ts';
 import { frontierCharts, heldOutCharts, updateCharts } from './progress.ts';
+import { roundCharts } from './rounds.ts';
 
 /** The figures by section of the page. A figure without any measured value is not there. */
 export interface Charts {
@@ -27,7 +28,7 @@ export function chartsOf(
     frontier: frontierCharts(rows).map((chart) => withRetunes(chart, rows, retunes)),
     heldOut: heldOutCharts(rows, grids).map((chart) => withRetunes(chart, rows, retunes)),
     guards: guardCharts(rows),
-    updates: updateCharts(rows, experiment),
+    updates: [...roundCharts(rows, experiment), ...updateCharts(rows, experiment)],
     dropped: droppedCharts(rows),
     costs: costCharts(rows),
   };

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { cards } from '../../src/report/cards.ts';
+import { roundCharts } from '../../src/report/charts/rounds.ts';
+import { findings } from '../../src/report/findings.ts';
+import type { EpochRow } from '../../src/report/run-data.ts';
+import { withFields } from '../../test-support/experiments.ts';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { smallFile } from '../activities/some-run.ts';
+
+const experiment = parseExperiment(
+  withFields(smallFile, {
+    'agent.training.dropZeroVariance': true,
+    'agent.training.dynamicSampling': { informativeGroups: 12, maxRounds: 4 },
+  }),
+);
+
+const row = (epoch: number, metrics: EpochRow['metrics']): EpochRow => ({
+  epoch,
+  time: {},
+  at: null,
+  notes: [],
+  outputs: {},
+  metrics,
+});
+/** 16 tasks a round, four rollouts of each. */
+const rows = [
+  row(0, {}),
+  row(1, {
+    'rollouts/rounds': 4,
+    'rollouts/rounds_capped': 1,
+    'rollouts/informative_groups': 5,
+    'rollouts/count': 256,
+  }),
+  row(2, {
+    'rollouts/rounds': 1,
+    'rollouts/rounds_capped': 0,
+    'rollouts/informative_groups': 13,
+    'rollouts/count': 64,
+  }),
+];
+
+interface Drawn {
+  name: string;
+  data: (number | null)[];
+  markLine?: { data: { yAxis: number }[] };
+}
+
+it('draws rounds, tasks rolled out and groups that inform, with the cap and what was asked for', () => {
+  const charts = roundCharts(rows, experiment);
+  expect(charts.map(({ id }) => id)).toEqual(['sampling-rounds', 'sampled-groups']);
+  const [[rounds], [tasks, groups]] = charts.map(({ option }) => option.series as Drawn[]) as [
+    Drawn[],
+    Drawn[],
+  ];
+  expect(rounds).toMatchObject({ data: [4, 1], markLine: { data: [{ yAxis: 4 }] } });
+  expect(tasks!.data).toEqual([64, 16]);
+  expect(groups).toMatchObject({ data: [5, 13], markLine: { data: [{ yAxis: 12 }] } });
+});
+
+it('draws nothing without dynamic sampling', () => {
+  expect(roundCharts([row(1, { 'rollouts/count': 64 })], experiment)).toEqual([]);
+});
+
+it('says in the card of rollouts how many rounds an epoch took', () => {
+  const detailOf = (all: EpochRow[]): string => {
+    const run = { rows: all, events: [] } as unknown as Parameters<typeof cards>[0];
+    return cards(run, findings(all), undefined).find(({ label }) => label === 'Rollouts')!.detail;
+  };
+  expect(detailOf(rows)).toBe('2.5 rounds an epoch, 1 ended by the cap, none lost');
+  expect(detailOf([row(1, { 'rollouts/count': 64 })])).toBe('none lost');
+});
