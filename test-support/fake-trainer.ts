@@ -43,6 +43,8 @@ export class FakeTrainer implements Launcher {
   readonly jobs: TrainedJob[] = [];
   /** How the next jobs end instead, one each. */
   readonly nextEndings: Ending[] = [];
+  /** What the cap did in the next updates of a simulator, one each; nothing if absent. */
+  readonly nextKls: JobResult['kl'][] = [];
   /** Called with the work folder of each job that has its result. */
   afterResult?: (folder: string) => Promise<void>;
   readonly #keepJobs: boolean;
@@ -86,6 +88,7 @@ export class FakeTrainer implements Launcher {
       .map((line) => JSON.parse(line) as BatchRecord);
     if (this.#keepJobs) this.jobs.push({ job, records });
     const result = resultOf(job, records);
+    if (job.kind === 'rwr') result.kl = this.nextKls.shift() ?? result.kl;
     for (let step = 1; step <= result.steps_done; step++)
       await appendProgress(folder, 'step', step, result.steps);
     const measures = job.kind === 'gradient_norms';

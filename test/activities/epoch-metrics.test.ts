@@ -70,8 +70,23 @@ test('with a filter, kept and measured tasks are counted by tenth of the success
 
 test('an update says whether the cap on its KL acted', async () => {
   const run = await someRun({ 'guards.flatRewards': null });
-  await run.epochs(1);
-  expect((await lastEpoch(run)).metrics).toMatchObject({ 'env/kl_capped': 0 });
+  run.trainer.nextKls.push(
+    { before: 0.2, after: 0.4, rule: 'none' },
+    { before: 0.4, after: 0.9, rule: 'pull_back' },
+    { before: 0.9, after: 0.3, rule: 'restored' },
+  );
+  await run.epochs(3);
+  const capped = (await linesOf(run)).map(({ metrics }) => [metrics['env/kl'], metrics['env/kl_capped']]);
+  expect(capped.slice(1)).toEqual([
+    [0.4, 0],
+    [0.9, 1],
+    [0.3, 1],
+  ]);
+
+  // An update that was not made says nothing of the cap.
+  const starved = await someRun({ 'guards.flatRewards': 1 });
+  await starved.epochs(1);
+  expect((await lastEpoch(starved)).metrics['env/kl_capped'] ?? null).toBeNull();
 });
 
 test('the calibration error is the mean distance of what was measured', () => {

@@ -100,10 +100,15 @@ const distances = (epochs: readonly Metrics[]): number[] => epochs.map((metrics)
 const measured = { maxKl: 1000 };
 
 test('a simulator that runs away from its start is pulled back, and is not where the cap is out of reach', async () => {
-  const free = distances(await drift('free', measured));
+  const unbound = await drift('free', measured);
+  const free = distances(unbound);
   const cap = free.at(-1)! / 8;
   expect(cap).toBeGreaterThan(0.01);
-  const held = distances(await drift('held', { maxKl: cap }));
+  const bound = await drift('held', { maxKl: cap });
+  const held = distances(bound);
+  const actedOn = (epochs: readonly Metrics[]) => epochs.map((metrics) => metrics['env/kl_capped']);
+  expect(actedOn(unbound)).toEqual([0, 0, 0, 0]);
+  expect(actedOn(bound)).toContain(1);
   for (const kl of held) expect(kl).toBeLessThanOrEqual(2 * cap);
   expect(held.at(-1)).toBeGreaterThan(0);
 }, 240_000);
