@@ -1,6 +1,12 @@
 /** Where the data set of an arm comes from that draws from one. */
 import { z } from 'zod';
-import { nameField, nonNegativeNumber, pathField, positiveCount } from '../validation/limited-fields.ts';
+import {
+  nameField,
+  nonNegativeNumber,
+  pathField,
+  positiveCount,
+  sha256Field,
+} from '../validation/limited-fields.ts';
 import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 
 export const poolSourceSchema = z
@@ -21,12 +27,7 @@ export const poolSourceSchema = z
         path: pathField.describe(
           'JSON Lines on the worker’s machine, a task a line: {"spec": "…"}; in a folder of GENENV_DATA.',
         ),
-        sha256: z
-          .string()
-          .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
-          .nullable()
-          .default(null)
-          .describe('Hash that the file must have; null = not checked.'),
+        sha256: sha256Field,
       })
       .describe('Given as a file.'),
     z

@@ -25,3 +25,11 @@ export const nameField = z.string().min(1).max(1_000);
 export const uncheckedName = z.string().max(1_000);
 export const pathField = z.string().min(1).max(4_096);
 export const schemaField = z.string().max(4_096).optional().describe('For editors.');
+
+/** Hash of a file that another field names. */
+export const sha256Field = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
+  .nullable()
+  .default(null)
+  .describe('Hash that the file must have; null = not checked.');

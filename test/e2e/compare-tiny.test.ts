@@ -1,32 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import type { Summary } from '../../src/comparison/summary.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
-import { LiveStack } from '../../test-support/live-stack.ts';
-import { genenv } from '../cli/genenv-process.ts';
+import { comparisonStack } from '../../test-support/comparison-stack.ts';
 
 /**
  * experiments/compare-tiny.json as a person runs it: two arms under two seeds, real models and a real
  * trainer.
  */
 
-let stack: LiveStack;
-const at = (...path: string[]): string => join(stack.home, ...path);
+const { stack, at, compare: compareFile } = comparisonStack();
 const compare = (...options: string[]) =>
-  genenv(
-    ['compare', join(repository, 'experiments/compare-tiny.json'), '--address', stack.address, ...options],
-    { GENENV_HOME: stack.home, TEMPORAL_NAMESPACE: stack.namespace },
-  );
-
-beforeAll(async () => {
-  stack = await LiveStack.shared();
-  await stack.policyReady();
-  await stack.startWorker({ environment: { GENENV_TRAINING_JOBS: '2' } });
-}, 300_000);
-afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
+  compareFile(join(repository, 'experiments/compare-tiny.json'), ...options);
 
 test('genenv compare --dry-run says what the runs, and what is measured on them, would take', async () => {
   const { code, out } = await compare('--dry-run');
@@ -52,7 +40,7 @@ async function rolloutsBy(arm: string, seed: number): Promise<number[]> {
 
 /** Messages of the activity attempts of a run that failed other than by a timeout. */
 async function failuresOfAttempts(id: string): Promise<string[]> {
-  const { events } = await stack.client.workflow.getHandle(id).fetchHistory();
+  const { events } = await stack().client.workflow.getHandle(id).fetchHistory();
   return (events ?? []).flatMap(({ activityTaskStartedEventAttributes: started }) => {
     const failure = started?.lastFailure;
     return !failure || failure.timeoutFailureInfo ? [] : [failure.message ?? ''];
@@ -136,10 +124,7 @@ test('genenv compare runs every arm under every seed, sums them up, and does not
 }, 600_000);
 
 test('input that is wrong starts nothing', async () => {
-  const { code, err } = await genenv(
-    ['compare', join(repository, 'experiments/laptop.json'), '--address', stack.address],
-    { GENENV_HOME: stack.home, TEMPORAL_NAMESPACE: stack.namespace },
-  );
+  const { code, err } = await compareFile(join(repository, 'experiments/laptop.json'));
   expect(code).toBe(2);
   expect(err).toContain('comparison: seeds: missing');
   expect(existsSync(at('comparisons/laptop'))).toBe(false);

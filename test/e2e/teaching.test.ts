@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Summary } from '../../src/comparison/summary.ts';
-import { LiveStack } from '../../test-support/live-stack.ts';
+import { comparisonStack } from '../../test-support/comparison-stack.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
-import { genenv } from '../cli/genenv-process.ts';
 
 /** Which success rate teaches most, as a person measures it: real models and a real trainer, in the least size. */
 
@@ -36,26 +34,14 @@ const file = tinyComparison({
   probes: null,
 });
 
-let stack: LiveStack;
-beforeAll(async () => {
-  stack = await LiveStack.shared();
-  await stack.policyReady();
-  await stack.startWorker({ environment: { GENENV_TRAINING_JOBS: '2' } });
-}, 300_000);
-afterAll(async () => stack[Symbol.asyncDispose](), 60_000);
+const { at, compare } = comparisonStack();
 
 test('bins of one warm agent: measured once a seed, trained alike, and judged by what they teach', async () => {
-  const path = join(stack.home, 'teaching.json');
+  const path = at('teaching.json');
   await writeFile(path, JSON.stringify(file));
-  const compare = () =>
-    genenv(['compare', path, '--address', stack.address], {
-      GENENV_HOME: stack.home,
-      TEMPORAL_NAMESPACE: stack.namespace,
-    });
-  const first = await compare();
+  const first = await compare(path);
   expect(first, first.err).toMatchObject({ code: 0 });
 
-  const at = (...names: string[]): string => join(stack.home, ...names);
   const summary = JSON.parse(readFileSync(at('comparisons/teaching/summary.json'), 'utf8')) as Summary;
   const [low, high, even] = summary.arms.map(({ runs }) => runs.map(({ figures }) => figures));
   for (const [index] of [1, 2].entries()) {
@@ -75,6 +61,6 @@ test('bins of one warm agent: measured once a seed, trained alike, and judged by
   expect(measured).toHaveLength(2);
   const results = readFileSync(at('comparisons/teaching/results.md'), 'utf8');
   expect(results).toContain('## Teaching');
-  expect(await compare()).toMatchObject({ code: 0 });
+  expect(await compare(path)).toMatchObject({ code: 0 });
   expect(readFileSync(at('comparisons/teaching/results.md'), 'utf8')).toBe(results);
 }, 600_000);

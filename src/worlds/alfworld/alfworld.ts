@@ -1,5 +1,6 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { historyCharacters, historyDigits } from '../history-digits.ts';
+import { readActions, renderActions, writeActions } from '../turn-actions.ts';
 import type { TaskSpec, World } from '../world.ts';
 import { createCodesForm } from './codes.ts';
 import { drawHouse, randomAction } from './draw-task.ts';
@@ -35,9 +36,8 @@ export function createAlfworld(settings: AlfworldSettings): World {
     Array.from({ length: count }, () => drawHouse(random, settings, wanted)).flatMap((task) =>
       task === undefined ? [] : [houseSpec(task)],
     );
-  const readActions = (actions: readonly string[]) => actions.map((text) => form.parseAction(text));
   const play = (spec: TaskSpec, actions: readonly string[]) =>
-    playHouse(taskOf(spec), readActions(actions.slice(0, turns)), turns);
+    playHouse(taskOf(spec), readActions(form, actions.slice(0, turns)), turns);
   return {
     name: 'alfworld',
     vocabulary: settings.form === 'words' ? wordsCharacters : codesCharacters,
@@ -88,17 +88,15 @@ export function createAlfworld(settings: AlfworldSettings): World {
       const actions = answer.split('\n');
       const { won, outcomes } = play(spec, actions);
       const wellFormed =
-        actions.length === outcomes.length && readActions(actions).every((action) => action !== undefined);
+        actions.length === outcomes.length &&
+        readActions(form, actions).every((action) => action !== undefined);
       return { reward: won ? 1 : 0, wellFormed };
     },
-    referenceAnswer: (spec) =>
-      referenceOf(spec)
-        .map((action) => form.printAction(action))
-        .join('\n'),
+    referenceAnswer: (spec) => writeActions(form, referenceOf(spec)),
     randomAnswer: (spec, random) => {
       const task = taskOf(spec);
       const texts: string[] = [];
-      while (!playHouse(task, readActions(texts), turns).over)
+      while (!playHouse(task, readActions(form, texts), turns).over)
         texts.push(form.printAction(randomAction(random, task)));
       return texts.join('\n');
     },
@@ -106,12 +104,7 @@ export function createAlfworld(settings: AlfworldSettings): World {
       const { goal, receptacles } = taskOf(spec);
       return { goal, room: receptacles, prompt: form.agentPrompt(taskOf(spec)) };
     },
-    renderAnswer: (answer) => ({
-      actions: answer
-        .split('\n')
-        .slice(0, turns)
-        .map((text) => form.parseAction(text) ?? { unparsable: text.slice(0, 80) }),
-    }),
+    renderAnswer: renderActions(form, turns),
     warmUpCorpus: (policy, rows, random) =>
       (policy === 'agent' ? houseAgentCorpus : houseSimulatorCorpus)(corpus, rows, random),
     turns: {

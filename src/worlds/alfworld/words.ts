@@ -2,6 +2,7 @@ import { deriveSeed } from '../../numerics/random.ts';
 import { historyPrompt } from '../history-digits.ts';
 import { framePrompt } from '../json-tasks/prompts.ts';
 import type { Format } from '../json-tasks/prompts.ts';
+import { frameObservation } from '../turn-actions.ts';
 import type { HouseForm } from './form.ts';
 import { goalKinds, lamp, objectTypes, receptacleTypes, spokenName } from './household.ts';
 import type { GoalKind } from './household.ts';
@@ -17,9 +18,7 @@ export const createWordsForm = (format: Format): HouseForm => ({
   printAction,
   observation: (room, outcome) => {
     const text = outcomeText(room, outcome);
-    return format === 'plain'
-      ? `\n${text}\n`
-      : `\n<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`;
+    return frameObservation(format, text);
   },
   simulatorPrompt: (history, seedTask) => {
     const digits = historyPrompt(history, '', goalKinds).slice(0, -'|='.length);

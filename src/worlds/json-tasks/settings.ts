@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { frozenServerFields } from '../../validation/frozen-server.ts';
-import { nonNegativeNumber, pathField, positiveCount } from '../../validation/limited-fields.ts';
+import { nonNegativeNumber, pathField, positiveCount, sha256Field } from '../../validation/limited-fields.ts';
 
 /** Settings of worlds whose tasks a model writes as JSON. */
 
@@ -88,12 +88,7 @@ export type VoteSettings = z.infer<typeof voteField>;
 
 export const tasksFileField = z.strictObject({
   path: pathField.describe('JSON Lines on the worker’s machine, a task a line, in a folder of GENENV_DATA.'),
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, 'expected 64 lowercase hexadecimal digits')
-    .nullable()
-    .default(null)
-    .describe('Hash that the file must have; null = not checked.'),
+  sha256: sha256Field,
   heldOut: z
     .number()
     .gt(0)

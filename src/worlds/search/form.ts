@@ -2,6 +2,7 @@ import { historyPrompt } from '../history-digits.ts';
 import type { HistoryDigits } from '../history-digits.ts';
 import { framePrompt } from '../json-tasks/prompts.ts';
 import type { Format } from '../json-tasks/prompts.ts';
+import { frameObservation } from '../turn-actions.ts';
 import type { Corpus, Fact } from './corpus.ts';
 import { MAX_QUERY_LENGTH } from './passage-index.ts';
 import { entityTypes } from './relations.ts';
@@ -78,9 +79,7 @@ export const createWordsForm = (format: Format): SearchForm => ({
     action.kind === 'search' ? `search: ${action.query}` : `answer: ${capitalized(action.text)}`,
   observation: (results) => {
     const text = resultsText(results);
-    return format === 'plain'
-      ? `\n${text}\n`
-      : `\n<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`;
+    return frameObservation(format, text);
   },
   simulatorPrompt: (history, seedTask) => {
     const digits = historyPrompt(history, '', questionKinds).slice(0, -'|='.length);

@@ -1,4 +1,5 @@
 import { historyCharacters, historyDigits } from '../history-digits.ts';
+import { readActions, renderActions, writeActions } from '../turn-actions.ts';
 import type { TaskSpec, World } from '../world.ts';
 import { createCorpus } from './corpus.ts';
 import { drawQuestion } from './draw-question.ts';
@@ -33,7 +34,6 @@ export function createSearch(settings: SearchSettings): World {
     return parsed.question;
   };
   const goldOf = (spec: TaskSpec): string => namesAlong(questionOf(spec), corpus).at(-1)!;
-  const readActions = (texts: readonly string[]) => texts.map((text) => form.parseAction(text));
   const cells = questionKinds.flatMap((start) =>
     Array.from({ length: maxHops }, (_, hop) => ({ start, hops: hop + 1 })),
   );
@@ -82,15 +82,13 @@ export function createSearch(settings: SearchSettings): World {
     },
     score: (spec, answer) => {
       const texts = answer.split('\n');
-      const played = playSearch(index, readActions(texts.slice(0, turns)), settings);
+      const played = playSearch(index, readActions(form, texts.slice(0, turns)), settings);
       const wellFormed =
-        texts.length === played.results.length && readActions(texts).every((action) => action !== undefined);
+        texts.length === played.results.length &&
+        readActions(form, texts).every((action) => action !== undefined);
       return { reward: played.answer === goldOf(spec) ? 1 : 0, wellFormed };
     },
-    referenceAnswer: (spec) =>
-      referenceActions(questionOf(spec), corpus)
-        .map((action) => form.printAction(action))
-        .join('\n'),
+    referenceAnswer: (spec) => writeActions(form, referenceActions(questionOf(spec), corpus)),
     randomAnswer: (spec, random) => {
       const { to } = questionOf(spec).chain.at(-1)!;
       return form.printAction({ kind: 'answer', text: random.pick(corpus.valuesOf(to)) });
@@ -99,19 +97,15 @@ export function createSearch(settings: SearchSettings): World {
       const question = questionOf(spec);
       return { question: form.agentPrompt(question, corpus), chain: namesAlong(question, corpus) };
     },
-    renderAnswer: (answer) => ({
-      actions: answer
-        .split('\n')
-        .slice(0, turns)
-        .map((text) => form.parseAction(text) ?? { unparsable: text.slice(0, 80) }),
-    }),
+    renderAnswer: renderActions(form, turns),
     warmUpCorpus: (policy, rows, random) =>
       (policy === 'agent' ? searchAgentCorpus : searchSimulatorCorpus)(form, settings, rows, random),
     turns: {
       limit: turns,
-      wordingPrompt: (_, texts) => (playSearch(index, readActions(texts), settings).over ? undefined : null),
+      wordingPrompt: (_, texts) =>
+        playSearch(index, readActions(form, texts), settings).over ? undefined : null,
       observe: (_, texts) => {
-        const last = readActions(texts.slice(-1));
+        const last = readActions(form, texts.slice(-1));
         return { text: form.observation(playSearch(index, last, settings).results[0]), consistent: true };
       },
     },
