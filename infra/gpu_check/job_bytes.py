@@ -32,7 +32,7 @@ class Jobs:
         settings = bench.SETTINGS.model_dump() | {"learning_rate": 1e-4, "min_informative_groups": 1, "policy_version": VERSION}
         job = {
             "format": 1, "kind": "grpo", "input_hash": "gpu-check", "fence": 1, "seed": 7, "device": options.device, "threads": options.threads,
-            "precision": options.precision, "gradient_checkpointing": False, "device_lock": None, "model": {"path": str(self.store / "adapter")},
+            "random_stream": "job", "sharding": "none", "precision": options.precision, "gradient_checkpointing": False, "device_lock": None, "model": {"path": str(self.store / "adapter")},
             "adapter": None, "reference": None, "trainer_state": None, "batch": str(folder / "batch.jsonl"), "settings": settings,
             "checkpoint_every": 1, "orphan_grace_seconds": 86400,
         }

@@ -10,6 +10,7 @@ import {
   servingProblems,
 } from './serving-checks.ts';
 import { sharedWeightsProblems } from './shared-weights-checks.ts';
+import { trainerProblems } from './trainer-checks.ts';
 
 /** Combinations of valid fields that no run could honour: `<field>: got <value>; <what is allowed>`. */
 export function impossibleCombinations(experiment: Experiment): string[] {
@@ -26,6 +27,7 @@ export function impossibleCombinations(experiment: Experiment): string[] {
     ...modelProblems(experiment),
     ...worldProblems(experiment.world),
     ...textProblems(experiment),
+    ...trainerProblems(experiment),
     ...evaluationProblems(experiment),
   ];
 }

@@ -228,6 +228,23 @@ export const trainerSchema = z
       .describe(
         'CPU threads of a job; part of what makes reruns bit-identical. For tiny models one is fastest.',
       ),
+    processes: z
+      .int()
+      .positive()
+      .max(4_096)
+      .optional()
+      .describe(
+        'Processes of a training job, one a device, which share its micro-batches. Their number changes no result: 1, ' +
+          '2 and 8 write the same bytes. Only launchers that start several take more than 1. Left out = one process, ' +
+          'and with dropout other bytes than with 1.',
+      ),
+    sharding: z
+      .enum(['none', 'full'])
+      .optional()
+      .describe(
+        '`full` = each process of a job has a part of the weights, gradients and moments (FSDP2), for full weights ' +
+          'that one device does not hold. Left out = `none`: each has all of them.',
+      ),
     precision: z
       .enum(['float32', 'bfloat16'])
       .default('float32')

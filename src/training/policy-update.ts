@@ -162,6 +162,9 @@ export async function runPolicyJob(
     seed: deriveSeed(seed, request.epoch, 'train', request.role),
     device: trainer.device,
     threads: trainer.threads,
+    random_stream: trainer.processes === undefined ? 'job' : 'micro_batch',
+    // A job that measures takes whole weights.
+    sharding: request.kind === 'gradient_norms' ? 'none' : (trainer.sharding ?? 'none'),
     precision: trainer.precision,
     gradient_checkpointing: trainer.gradientCheckpointing,
     // A scheduler gives each job devices of its own.

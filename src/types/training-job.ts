@@ -63,6 +63,10 @@ export const trainingJobSchema = z.strictObject({
   seed: z.int(),
   device: z.enum(['auto', 'cpu', 'cuda']),
   threads: z.int(),
+  /** Whether each micro-batch draws its own random numbers, or continues where the one before it stopped. */
+  random_stream: z.enum(['job', 'micro_batch']),
+  /** `full` = each process has a part of the weights. */
+  sharding: z.enum(['none', 'full']),
   precision: z.enum(['float32', 'bfloat16']),
   gradient_checkpointing: z.boolean(),
   /** Null if jobs may share the device, as they do a processor. */

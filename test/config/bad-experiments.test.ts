@@ -532,6 +532,21 @@ const files: [string, Record<string, unknown>, string][] = [
     'agent.model.warmUp.rows: got 50; expected at least one batch (64)',
   ],
   [
+    'several processes of a launcher that starts one',
+    { 'trainer.processes': 2 },
+    'trainer.processes: got 2; expected 1, since trainer.launcher "resident" starts one process',
+  ],
+  [
+    'weights in parts in one process',
+    { 'trainer.sharding': 'full' },
+    'trainer.sharding: got "full"; one process has all weights: set trainer.processes, or leave sharding out',
+  ],
+  [
+    'an adapter in parts',
+    { 'agent.model': adapted, 'trainer.sharding': 'full' },
+    'trainer.sharding: got "full"; expected "none", since agent.model.adapter trains no full weights',
+  ],
+  [
     'pass@16 of one attempt',
     { 'evaluation.passAtK': 16 },
     'evaluation.samples: got 1; pass@16 (evaluation.passAtK) takes at least 16 attempts at each held-out task',

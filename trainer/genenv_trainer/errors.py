@@ -52,6 +52,10 @@ class Orphaned(JobError):
     exit_code = 75
 
 
+class RankLost(JobError):
+    """Another process of the job has ended, or does not answer; start the job again to go on."""
+
+
 class NotFinite(ArithmeticError):
     """Loss, gradient or KL is NaN or infinite. Belongs to one step, which is undone; the job
     continues with the next."""

@@ -56,8 +56,16 @@ def label_terms(
 class Reference:
     """The frozen policy of the KL term: another model, or the policy with another adapter or none."""
 
-    def __init__(self, model: torch.nn.Module, is_policy: bool, estimator: str, autocast: torch.dtype | None):
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        is_policy: bool,
+        estimator: str,
+        autocast: torch.dtype | None,
+        cached_numbers: int = CACHED_REFERENCE_NUMBERS,
+    ):
         self.model = model
+        self._cached_numbers = cached_numbers
         self.is_exact = estimator == "exact"
         self._is_policy = is_policy
         self._autocast = autocast
@@ -81,7 +89,7 @@ class Reference:
         values = self._cache.get(index)
         if values is None:
             values = self._compute(batch)
-            if values.numel() + sum(v.numel() for v in self._cache.values()) <= CACHED_REFERENCE_NUMBERS:
+            if values.numel() + sum(v.numel() for v in self._cache.values()) <= self._cached_numbers:
                 self._cache[index] = values
         return values
 

@@ -36,7 +36,8 @@ class GradientNorms:
         self._job, self._work, self._objective = job, work, objective
         self._steps, self._device = steps, device
         self._parameters = list(policy.trainable().values())
-        self._checkpoints = StepCheckpoints(work, job.input_hash)
+        self._ranks = objective.ranks
+        self._checkpoints = StepCheckpoints(work, job.input_hash, self._ranks)
         self._checkpointed_step = 0
         self._groups: list[dict] = []
         self._largest_difference = 0.0
@@ -59,7 +60,9 @@ class GradientNorms:
     def run(self) -> None:
         """Measure every group that is left. Raises what the objective's check raises."""
         while self.step < len(self._steps):
-            fault_injection.before_step(self.step, self._work.path)
+            self._ranks.agree(
+                lambda: fault_injection.before_step(self.step, self._work.path, self._ranks.rank)
+            )
             self._groups.append(self._measure(self._steps[self.step]))
             self._work.progress("step", self.step, len(self._steps), None)
             if self.step % self._job.checkpoint_every == 0 and self.step < len(self._steps):
@@ -69,9 +72,8 @@ class GradientNorms:
         """Write what was measured so far, unless it is on disk already."""
         if self.step == self._checkpointed_step:
             return
-        self._checkpoints.write(
-            self.step, {}, {}, {"groups": self._groups, "largest_difference": self._largest_difference}
-        )
+        state = {"groups": self._groups, "largest_difference": self._largest_difference}
+        self._checkpoints.write(self.step, {}, {}, state)
         self._checkpointed_step = self.step
 
     def result(self) -> dict:
@@ -95,7 +97,13 @@ class GradientNorms:
         if len(groups) != 1:
             where = records[0].where if records else "an empty step"
             raise InvalidArtifact(f"{where}: a step of gradient_norms is one group, got {groups}")
-        scores = [self._squared_score(record) for record in records]
+        scores = []
+        answers = self._ranks.in_order(
+            len(records), lambda index: self._squared_score(records[index]), self._objective.check
+        )
+        for score, difference in answers:
+            scores.append(score)
+            self._largest_difference = max(self._largest_difference, difference)
         norms = [record.advantage**2 * score for record, score in zip(records, scores)]
         count = len(records)
         return {
@@ -106,19 +114,17 @@ class GradientNorms:
             "tokens": sum(sum(record.mask) for record in records) / count,
         }
 
-    def _squared_score(self, record: Record) -> float:
-        """||grad log pi(y|x)||^2 over the trainable weights, y the sampled tokens. An advantage A scales
-        it by A^2."""
-        self._objective.check()
+    def _squared_score(self, record: Record) -> tuple[float, float]:
+        """||grad log pi(y|x)||^2 over the trainable weights, y the sampled tokens, which an advantage A scales by
+        A^2; and the largest difference of their log-probabilities from the sampler's."""
         if not any(record.mask):
-            return 0.0
+            return 0.0, 0.0
         (batch,) = micro_batches([record], len(record.token_ids))
         batch = batch.to(self._device)
         logprobs_1_K = label_logprobs(
             log_distribution(self._objective.model, batch, self._objective.autocast), batch
         )
         difference = ((logprobs_1_K - batch.logprobs_B_K).abs() * batch.mask_B_K).max().item()
-        self._largest_difference = max(self._largest_difference, difference)
         gradients = torch.autograd.grad(
             (logprobs_1_K * batch.mask_B_K).sum(), self._parameters, allow_unused=True
         )
@@ -127,4 +133,4 @@ class GradientNorms:
             raise InvalidArtifact(
                 f"{record.where}: the gradient of its log-probability is {score}; look at the checkpoint"
             )
-        return score
+        return score, difference

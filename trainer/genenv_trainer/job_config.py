@@ -94,6 +94,8 @@ class JobConfig(StrictModel):
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     device: Literal["auto", "cpu", "cuda"]
     threads: PositiveInt
+    random_stream: Literal["job", "micro_batch"]
+    sharding: Literal["none", "full"]
     precision: Literal["float32", "bfloat16"]
     gradient_checkpointing: bool
     device_lock: str | None
@@ -111,6 +113,10 @@ class JobConfig(StrictModel):
         settings = self.settings
         if self.adapter is not None and self.model.path is None:
             raise NotAllowed("adapter", self.adapter.model_dump(), "null with model.scratch")
+        if self.sharding == "full" and self.adapter is not None:
+            raise NotAllowed("sharding", "full", "none with an adapter, whose base is not in parts")
+        if self.sharding == "full" and not self.writes_weights:
+            raise NotAllowed("sharding", "full", "none with kind gradient_norms")
         if settings.kl_bias_correction and (self.kind != "grpo" or settings.kl_estimator != "k3"):
             allowed = "false unless kind is grpo and kl_estimator k3"
             raise NotAllowed("settings.kl_bias_correction", True, allowed)

@@ -1,6 +1,7 @@
 """Policies: a full Hugging Face folder, a peft adapter folder, or a new model. Loading, tokenizer, saving."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,14 +39,14 @@ class Policy:
     def tokenizer(self) -> PreTrainedTokenizerBase:
         return self.new_tokenizer or load_tokenizer(self.tokenizer_folder)
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> None:
         """Write an ordinary Hugging Face (or peft) folder with its tokenizer. Equal weights give equal
-        bytes."""
+        bytes. `weights` are given if the model's own are in parts."""
         folder.mkdir()
         if self.is_adapter:
             adapters.save_adapter(self.model, folder)
         else:
-            self.model.save_pretrained(folder)
+            self.model.save_pretrained(folder, state_dict=weights)
         if self.new_tokenizer is not None:
             self.new_tokenizer.save_pretrained(folder)
         elif not self.is_adapter or portable_name(str(self.base)) == str(self.base):
@@ -53,9 +54,12 @@ class Policy:
             copy_tokenizer(self.tokenizer_folder, folder)
 
 
-def load_policy(job: JobConfig, device: torch.device) -> Policy:
+def load_policy(
+    job: JobConfig, device: torch.device, shard: Callable[[torch.nn.Module], None] = lambda model: None
+) -> Policy:
     """The model that job.json names, in training mode on `device`. Full weights and adapters train in
-    float32; the frozen base of an adapter has job.json's precision.
+    float32; the frozen base of an adapter has job.json's precision. `shard` leaves this process its part of the
+    model before that is on the device.
 
     Raises InvalidConfig or InvalidArtifact.
     """
@@ -73,17 +77,25 @@ def load_policy(job: JobConfig, device: torch.device) -> Policy:
             policy = Policy(model, base or path, path if has_tokenizer(path) or not base else base, None)
     if job.gradient_checkpointing:
         policy.model.gradient_checkpointing_enable({"use_reentrant": False})
+    shard(policy.model)
     policy.model.to(device).train()
     return policy
 
 
-def load_reference(path: Path, precision: torch.dtype, device: torch.device) -> torch.nn.Module:
+def load_reference(
+    path: Path,
+    precision: torch.dtype,
+    device: torch.device,
+    shard: Callable[[torch.nn.Module], None] = lambda model: None,
+) -> torch.nn.Module:
     """A frozen policy (full or adapter folder) in evaluation mode."""
     base = adapters.base_path(path)
     model = load_model(base or path, precision)
     if base is not None:
         model = adapters.attach_adapter(model, path, None)
-    return model.to(device).eval().requires_grad_(False)
+    model.eval().requires_grad_(False)
+    shard(model)
+    return model.to(device)
 
 
 def model_type(model: dict) -> str | None:

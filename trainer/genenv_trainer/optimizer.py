@@ -7,6 +7,7 @@ import torch
 
 from genenv_trainer.errors import InvalidArtifact, NotFinite
 from genenv_trainer.job_config import Settings
+from genenv_trainer.parts import is_part, part_like, whole
 
 
 class Optimizer:
@@ -18,12 +19,14 @@ class Optimizer:
         self._parameters = parameters
         self._settings = settings
         self._schedule_steps = schedule_steps
+        # A kernel takes whole tensors or parts, not both.
         groups = [
             {
-                "params": [p for p in parameters.values() if p.ndim >= 2],
-                "weight_decay": settings.weight_decay,
-            },
-            {"params": [p for p in parameters.values() if p.ndim < 2], "weight_decay": 0.0},
+                "params": [p for p in parameters.values() if (p.ndim >= 2) == decays and is_part(p) == in_parts],
+                "weight_decay": settings.weight_decay if decays else 0.0,
+            }
+            for in_parts in (False, True)
+            for decays in (True, False)
         ]
         self._adamw = torch.optim.AdamW(
             [group for group in groups if group["params"]],
@@ -42,7 +45,7 @@ class Optimizer:
 
         Raises NotFinite, before anything changes, if the gradient is.
         """
-        norm = torch.nn.utils.clip_grad_norm_(self._parameters.values(), self._settings.max_grad_norm).item()
+        norm = self._clip_gradients()
         if not norm < float("inf"):
             raise NotFinite(f"gradient norm is {norm}")
         rate = self._settings.learning_rate * rate_multiple(
@@ -53,6 +56,21 @@ class Optimizer:
         self._adamw.step()
         self.position += 1
         return norm, rate
+
+    def _clip_gradients(self) -> float:
+        """The norm of all gradients, which are scaled down to max_grad_norm. That of a tensor in parts is taken of
+        the whole, gathered for it, since a sum over parts would round in another way."""
+        if not any(map(is_part, self._parameters.values())):
+            parameters = self._parameters.values()
+            return torch.nn.utils.clip_grad_norm_(parameters, self._settings.max_grad_norm).item()
+        gradients = [p.grad for p in self._parameters.values() if p.grad is not None]
+        norm = torch.linalg.vector_norm(
+            torch.stack([torch.linalg.vector_norm(whole(gradient)) for gradient in gradients])
+        )
+        scale = torch.clamp(self._settings.max_grad_norm / (norm + 1e-6), max=1.0)
+        for gradient in gradients:
+            (gradient.to_local() if is_part(gradient) else gradient).mul_(scale)
+        return norm.item()
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """`<parameter>/<exp_avg | exp_avg_sq | step>` -> tensor; empty before the first step."""
@@ -74,7 +92,7 @@ class Optimizer:
                     f"{where}: {key!r} of shape {tuple(value.shape)} fits no trainable parameter; "
                     "this state belongs to another model"
                 )
-            self._adamw.state[parameter][slot] = value.to(parameter.device, copy=True)
+            self._adamw.state[parameter][slot] = part_like(parameter, value)
 
 
 def rate_multiple(schedule: str, position: int, warmup_steps: int, total_steps: int) -> float:

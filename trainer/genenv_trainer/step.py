@@ -1,19 +1,26 @@
 """Gradients and measurements of one optimizer step, over its micro-batches, and the KL cap."""
 
+import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import torch
 
 from genenv_trainer.batch import Targets, Totals, micro_batches, totals
 from genenv_trainer.errors import NotFinite
 from genenv_trainer.forward import Reference, policy_terms
+from genenv_trainer.gradient_sum import GradientSum
 from genenv_trainer.job_config import Settings, StepTotals
 from genenv_trainer.losses import policy_loss, pull_back_loss
 from genenv_trainer.metrics import add_sums, micro_batch_sums
 from genenv_trainer.packing import packed_batches
+from genenv_trainer.ranks import Ranks
 from genenv_trainer.records import Record
+
+if TYPE_CHECKING:
+    from genenv_trainer.sharding import Sharding
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,8 @@ class StepBatch:
 @dataclass(frozen=True)
 class Objective:
     """What a job minimises, and with which models. `check` runs before each micro-batch and may raise to
-    stop. `packed` if the models take packed batches."""
+    stop. `packed` if the models take packed batches. `ranks` share the micro-batches of a step;
+    `sharding` if each of them has a part of the model."""
 
     kind: str
     settings: Settings
@@ -52,18 +60,28 @@ class Objective:
     autocast: torch.dtype | None
     check: Callable[[], None]
     packed: bool = False
+    ranks: Ranks = Ranks()
+    sharding: "Sharding | None" = None
 
-    def accumulate_gradients(self, batch: StepBatch, pull_back: bool) -> tuple[float, dict[str, float]]:
-        """Add the gradient of the step's loss to the parameters. Returns the loss and the sums of its
-        metrics.
+    def accumulate_gradients(
+        self, batch: StepBatch, pull_back: bool, seed: str | None = None
+    ) -> tuple[float, dict[str, float]]:
+        """Give the parameters, which have none, the gradient of the step's loss. Returns the loss and the
+        sums of its metrics. With a `seed`, each micro-batch draws its own random numbers from it.
 
         Raises NotFinite if the loss is NaN or infinite; the gradients are then worthless.
         """
         settings, total_loss, total_sums = self.settings, 0.0, {}
+        count = len(batch.micro_batches)
+        gradients = GradientSum([p for p in self.model.parameters() if p.requires_grad], self.ranks, self.sharding)
         kl_gradient = pull_back or settings.kl_coefficient > 0
         entropy_gradient = not pull_back and settings.entropy_coefficient != 0
-        for index, micro in enumerate(batch.micro_batches):
-            self.check()
+
+        def compute(index: int) -> tuple[float, dict[str, float], list[int]]:
+            gradients.start(index, count)
+            micro = batch.micro_batches[index]
+            if seed is not None:
+                seed_micro_batch(seed, index)
             terms = policy_terms(
                 self.model, self.reference, index, micro, self.autocast, entropy_gradient, kl_gradient
             )
@@ -72,10 +90,17 @@ class Objective:
             else:
                 loss = policy_loss(self.kind, settings, micro, terms, batch.totals, batch.whole)
             loss.backward()
-            total_loss += loss.item()
+            sums = micro_batch_sums(self.kind, settings, micro, terms)
+            return loss.item(), sums, gradients.missing()
+
+        answers = self.ranks.in_order(count, compute, self.check)
+        for index, (loss, sums, missing) in enumerate(answers):
+            total_loss += loss
             if not math.isfinite(total_loss):
                 raise NotFinite(f"loss is {total_loss} in micro-batch {index}")
-            add_sums(total_sums, micro_batch_sums(self.kind, settings, micro, terms))
+            add_sums(total_sums, sums)
+            gradients.add(index, missing)
+        gradients.finish()
         return total_loss, total_sums
 
     @torch.no_grad()
@@ -84,16 +109,31 @@ class Objective:
 
         Raises NotFinite.
         """
-        self.model.eval()
-        total = 0.0
-        for index, micro in enumerate(batch.micro_batches):
-            self.check()
+
+        def compute(index: int) -> float:
+            micro = batch.micro_batches[index]
             terms = policy_terms(self.model, self.reference, index, micro, self.autocast, False, False)
-            total += (terms.kl * micro.mask_B_K).sum().item()
+            return (terms.kl * micro.mask_B_K).sum().item()
+
+        self.model.eval()
+        total = self.sum_in_order(len(batch.micro_batches), compute)
         self.model.train()
         if not math.isfinite(total):
             raise NotFinite(f"KL is {total}")
         return total / batch.totals.active_tokens
+
+    def sum_in_order(self, count: int, compute: Callable[[int], float]) -> float:
+        """compute(0) + compute(1) + …, added up in this order."""
+        total = 0.0
+        for value in self.ranks.in_order(count, compute, self.check):
+            total += value
+        return total
+
+
+def seed_micro_batch(seed: str, index: int) -> None:
+    """Start torch's random numbers anew for one micro-batch: they depend on no other one, nor on who runs it."""
+    digest = hashlib.sha256(f"{seed}/{index}".encode()).digest()
+    torch.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
 
 def must_pull_back(kl_before: float, max_kl: float) -> bool:

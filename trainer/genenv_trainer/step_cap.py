@@ -50,11 +50,13 @@ class StepCap:
     def _measure(self, batch: StepBatch, before: Weights) -> float:
         """KL of the present weights against `before`. Raises NotFinite."""
         objective = self._objective
+
+        def compute(index: int) -> float:
+            micro = batch.micro_batches[index]
+            return (self._kl(micro, before) * micro.mask_B_K).sum().item()
+
         objective.model.eval()
-        total = 0.0
-        for micro in batch.micro_batches:
-            objective.check()
-            total += (self._kl(micro, before) * micro.mask_B_K).sum().item()
+        total = objective.sum_in_order(len(batch.micro_batches), compute)
         objective.model.train()
         if not math.isfinite(total):
             raise NotFinite(f"KL of the step is {total}")

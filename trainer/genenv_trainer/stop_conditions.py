@@ -9,10 +9,12 @@ from genenv_trainer.work_folder import WorkFolder
 
 
 class StopConditions:
-    """Polled between micro-batches, so a stop never leaves a half-done optimizer step."""
+    """Polled between micro-batches, so a stop never leaves a half-done optimizer step. Of several processes of a
+    job each looks for its own SIGTERM, and the first one alone at the folder."""
 
-    def __init__(self, work: WorkFolder, orphan_grace_seconds: float):
+    def __init__(self, work: WorkFolder, orphan_grace_seconds: float, is_first: bool = True):
         self._work = work
+        self._is_first = is_first
         self._grace = orphan_grace_seconds
         self._started = time.time()
         self._terminated = False
@@ -25,6 +27,8 @@ class StopConditions:
         """Raises Terminated, Orphaned or Superseded."""
         if self._terminated:
             raise Terminated("SIGTERM; start the job again to go on from its newest checkpoint")
+        if not self._is_first:
+            return
         self._work.check_fence()
         age = time.time() - self._lease_time()
         if age > self._grace:

@@ -13,15 +13,10 @@ from genenv_trainer.errors import InvalidArtifact
 from genenv_trainer.optimizer import Optimizer
 
 
-def save_trainer_state(folder: Path, optimizer: Optimizer, steps_before: int, steps_done: int) -> None:
+def save_trainer_state(folder: Path, optimizer: dict[str, torch.Tensor], state: dict) -> None:
+    """`optimizer` are the whole tensors of the optimizer."""
     folder.mkdir()
-    save_tensors(optimizer.tensors(), folder / "optimizer.safetensors")
-    state = {
-        "format": 1,
-        "step": steps_before + steps_done,
-        "scheduler_position": optimizer.position,
-        "random_state": capture_random_state(),
-    }
+    save_tensors(optimizer, folder / "optimizer.safetensors")
     (folder / "state.json").write_text(json.dumps(state, sort_keys=True) + "\n", "utf-8")
 
 
@@ -41,10 +36,10 @@ def load_trainer_state(folder: Path, optimizer: Optimizer) -> int:
         raise InvalidArtifact(f"{folder}: not a trainer state ({error!r})") from error
 
 
-def capture_random_state() -> dict:
+def capture_random_state(with_devices: bool = True) -> dict:
     """The random state of torch as JSON: {"cpu": base64, "cuda": [base64, ...]}; `cuda` is empty before
-    CUDA is used."""
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    CUDA is used, and without devices."""
+    cuda = torch.cuda.get_rng_state_all() if with_devices and torch.cuda.is_initialized() else []
     return {"cpu": _encode(torch.get_rng_state()), "cuda": [_encode(state) for state in cuda]}
 
 

@@ -10,11 +10,12 @@ from genenv_trainer import fault_injection
 from genenv_trainer.batch import totals
 from genenv_trainer.canary import measure_canary
 from genenv_trainer.checkpoints import StepCheckpoints
-from genenv_trainer.errors import NotFinite
+from genenv_trainer.errors import JobError, NotFinite
 from genenv_trainer.job_config import JobConfig
 from genenv_trainer.metrics import job_metrics, step_metrics
 from genenv_trainer.models import Policy
 from genenv_trainer.optimizer import Optimizer
+from genenv_trainer.parts import gather_whole, part_like
 from genenv_trainer.records import Record
 from genenv_trainer.step import Objective, StepBatch, must_pull_back, must_restore
 from genenv_trainer.step_cap import StepCap
@@ -64,10 +65,13 @@ class Training:
         self._parameters = policy.trainable()
         if job.settings.max_step_kl is not None:
             self._step_cap = StepCap(objective, self._parameters, job.settings.max_step_kl)
-        self._checkpoints = StepCheckpoints(work, job.input_hash)
-        self._random_state = capture_random_state()
+        self._ranks = objective.ranks
+        self._checkpoints = StepCheckpoints(work, job.input_hash, self._ranks)
+        self._random_state = self._capture_random_state()
         self._before_step: tuple | None = None
         self._checkpointed_step = 0
+        self._whole_weights: dict[str, torch.Tensor] | None = None
+        self._whole_optimizer: dict[str, torch.Tensor] | None = None
         self.progress = JobProgress()
 
     @property
@@ -77,7 +81,7 @@ class Training:
 
     def resume(self) -> int | None:
         """Load the newest complete step checkpoint. Returns its step, or None if there is none."""
-        found = self._checkpoints.read_newest()
+        found = self._checkpoints.read_newest(self._parameters)
         if found is None:
             return None
         weights, optimizer, state = found
@@ -90,15 +94,14 @@ class Training:
         """Do every step that is left. Raises what the objective's check raises."""
         while self.progress.step < len(self._steps) and not self.progress.ended:
             step = self.progress.step
-            self._random_state, self._before_step = capture_random_state(), None
-            self._objective.check()
-            fault_injection.before_step(step, self._work.path)
+            self._random_state, self._before_step = self._capture_random_state(), None
+            self._ranks.agree(lambda: self._start_step(step))
             try:
                 self._step(step, self._steps[step])
             except NotFinite as error:
                 self._undo(step, error)
             self.progress.step += 1
-            self._random_state = capture_random_state()
+            self._random_state = self._capture_random_state()
             last = self.progress.steps_log[-1]
             self._work.progress("step", self.progress.step, len(self._steps), last.get("loss"))
             if self.progress.step % self._job.checkpoint_every == 0 and self.progress.step < len(self._steps):
@@ -115,12 +118,21 @@ class Training:
         self._checkpoints.write(self.progress.step, self._parameters, self._optimizer.tensors(), state)
         self._checkpointed_step = self.progress.step
 
+    def gather_parts(self) -> None:
+        """Bring weights and optimizer together in the first process, for `save_output`. All processes call it."""
+        state = self._policy.model.state_dict()
+        self._whole_weights = gather_whole(state, self._ranks.is_first)
+        self._whole_optimizer = gather_whole(self._optimizer.tensors(), self._ranks.is_first)
+
     def save_output(self, folder: Path) -> None:
         """Fill `output/`."""
-        self._policy.save(folder / "checkpoint")
-        save_trainer_state(
-            folder / "trainer-state", self._optimizer, self._steps_before, self.progress.steps_done
-        )
+        self._policy.save(folder / "checkpoint", self._whole_weights)
+        tensors = self._optimizer.tensors() if self._whole_optimizer is None else self._whole_optimizer
+        state = {
+            "format": 1, "step": self._steps_before + self.progress.steps_done,
+            "scheduler_position": self._optimizer.position, "random_state": self._capture_random_state(),
+        }
+        save_trainer_state(folder / "trainer-state", tensors, state)
 
     def canary(self) -> list[dict] | None:
         """What a server of the weights must answer."""
@@ -134,6 +146,14 @@ class Training:
             "kl": {"before": progress.kl_before, "after": progress.kl_after, "rule": progress.kl_rule},
             "metrics": job_metrics(progress.metrics), "steps_log": progress.steps_log,
         }
+
+    def _start_step(self, step: int) -> None:
+        self._objective.check()
+        fault_injection.before_step(step, self._work.path, self._ranks.rank)
+
+    def _capture_random_state(self) -> dict:
+        """That of a GPU only if the next step draws from where this one has stopped."""
+        return capture_random_state(with_devices=self._job.random_stream == "job")
 
     def _step(self, step: int, records: list[Record]) -> None:
         progress, settings = self.progress, self._job.settings
@@ -155,8 +175,8 @@ class Training:
             progress.kl_before = kl_before if progress.kl_before is None else progress.kl_before
             pull_back = must_pull_back(kl_before, settings.max_kl)
         self._optimizer.zero_grad()
-        loss, sums = self._objective.accumulate_gradients(batch, pull_back)
-        grad_norm, learning_rate = self._optimizer.step()
+        loss, sums = self._accumulate_gradients(step, batch, pull_back)
+        grad_norm, learning_rate = self._optimizer_step()
         metrics = step_metrics(self._job.kind, records, batch.totals, sums)
         metrics |= {"loss": loss, "grad_norm": grad_norm, "learning_rate": learning_rate}
         log = {"step": step, "loss": loss, "grad_norm": grad_norm, "kl": metrics.get("kl")}
@@ -181,6 +201,25 @@ class Training:
         progress.steps_log.append(log)
         progress.metrics.append(metrics)
         progress.steps_done += 1
+
+    def _accumulate_gradients(
+        self, step: int, batch: StepBatch, pull_back: bool
+    ) -> tuple[float, dict[str, float]]:
+        if self._job.random_stream == "job":
+            return self._objective.accumulate_gradients(batch, pull_back)
+        seed = f"{self._job.seed}/{step}"
+        try:
+            return self._objective.accumulate_gradients(batch, pull_back, seed)
+        finally:
+            restore_random_state(self._random_state)
+
+    def _optimizer_step(self) -> tuple[float, float]:
+        """The same step in every process. Raises JobError if they do not have the same gradient."""
+        steps = self._ranks.gather(self._optimizer.step)
+        if any(tuple(step) != tuple(steps[0]) for step in steps):
+            raise JobError(f"processes disagree on the gradient: norm and learning rate are {steps}")
+        grad_norm, learning_rate = steps[0]
+        return grad_norm, learning_rate
 
     def _undo(self, step: int, error: NotFinite) -> None:
         """Back to the state before the step. Without a snapshot nothing but the random state has moved:
@@ -224,7 +263,7 @@ class Training:
         random: dict,
     ) -> None:
         for name, parameter in self._parameters.items():
-            parameter.copy_(weights[name])
+            parameter.copy_(part_like(parameter, weights[name]))
         self._optimizer.load_tensors(optimizer, "step checkpoint")
         self._optimizer.position = position
         self._random_state = random

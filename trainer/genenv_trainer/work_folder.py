@@ -26,6 +26,10 @@ SEAL = ',\n "sha256": "'
 src/training/job-folder.ts."""
 
 
+POLL_SECONDS = 0.05
+"""Between two tries to take a lock."""
+
+
 def seal(value: dict) -> str:
     """Canonical text (sorted keys, finite numbers) of an object with at least one field."""
     head = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False).removesuffix(
@@ -95,16 +99,30 @@ def _started(pid: int) -> str:
     return f"{boot}/{stat[stat.rindex(')') + 2 :].split(' ')[19]}"
 
 
-def wait_for_lock(path: Path, check: Callable[[], None]) -> int:
-    """Take the exclusive flock on `path` and return its descriptor; `check` runs between two tries."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return descriptor
-        except BlockingIOError:
-            check()
-            time.sleep(0.05)
+class Lock:
+    """The exclusive flock on a file, for the rest of this process's life."""
+
+    def __init__(self, path: Path):
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        self.is_held = False
+
+    def take(self) -> bool:
+        """Whether it is held now: false if another process has it."""
+        if not self.is_held:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.is_held = True
+            except BlockingIOError:
+                pass
+        return self.is_held
+
+
+def wait_for_lock(path: Path, check: Callable[[], None]) -> None:
+    """Take the exclusive flock on `path`; `check` runs between two tries."""
+    lock = Lock(path)
+    while not lock.take():
+        check()
+        time.sleep(POLL_SECONDS)
 
 
 def refuse_links(folder: Path) -> None:
@@ -122,10 +140,12 @@ def refuse_links(folder: Path) -> None:
 
 
 class WorkFolder:
-    """Paths of the folder, and the only writes to it besides the step checkpoints."""
+    """Paths of the folder, and the only writes to it besides the step checkpoints. Of several processes of a job
+    the first one alone writes."""
 
-    def __init__(self, path: Path, fence: int, trace: JobTrace | None = None):
+    def __init__(self, path: Path, fence: int, trace: JobTrace | None = None, is_first: bool = True):
         self.path = path
+        self._is_first = is_first
         self.fence = fence
         self.trace = trace
 
@@ -143,6 +163,8 @@ class WorkFolder:
             )
 
     def progress(self, phase: str, step: int, steps: int, loss: float | None) -> None:
+        if not self._is_first:
+            return
         line = {"phase": phase, "step": step, "steps": steps, **own_process()}
         if loss is not None:
             line["loss"] = loss

@@ -13,6 +13,8 @@ import pytest
 
 os.environ |= job_folders.ONE_THREAD | job_folders.MODELS  # of this process: its models are tiny
 
+from torch.distributed import TCPStore  # noqa: E402  torch reads the environment set above
+
 
 class Launcher:
     def __init__(self):
@@ -25,6 +27,7 @@ class Launcher:
             text=True,
         )
         self._ended: list[queue.Queue] = []
+        self._stores: list[TCPStore] = []
         threading.Thread(target=self._collect, daemon=True).start()
 
     def start(self, folder: Path, **env: str) -> "queue.Queue[int]":
@@ -36,9 +39,33 @@ class Launcher:
         return ended
 
     def run(self, folder: Path, expect: int = 0, **env: str) -> Path:
-        code = self.start(folder, **env).get(timeout=120)
+        code = self.start(folder, **env).get(timeout=600)
         log = (folder / "log.txt").read_text()
         assert code == expect, f"exit code {code}, expected {expect}\n{log}"
+        return folder
+
+    def start_ranks(self, folder: Path, size: int, **env: str) -> "list[queue.Queue[int]]":
+        """The processes of one job, as torchrun starts them: it hosts the store in which they find each other, so
+        that no port is chosen before it is free."""
+        self._stores.append(store := TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False))
+        meeting = {
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(store.port),
+            "WORLD_SIZE": str(size),
+            "TORCHELASTIC_USE_AGENT_STORE": "True",
+            "TORCHELASTIC_RESTART_COUNT": "0",
+        }
+        return [
+            self.start(folder, **meeting, RANK=str(rank), LOCAL_RANK=str(rank), **env) for rank in range(size)
+        ]
+
+    def end_ranks(self, folder: Path, size: int, **env: str) -> list[int]:
+        return [ended.get(timeout=600) for ended in self.start_ranks(folder, size, **env)]
+
+    def run_ranks(self, folder: Path, size: int, expect: int = 0, **env: str) -> Path:
+        codes = self.end_ranks(folder, size, **env)
+        log = (folder / "log.txt").read_text()
+        assert codes == [expect] * size, f"exit codes {codes}, expected {expect}\n{log}"
         return folder
 
     def close(self) -> None:

@@ -75,6 +75,8 @@ JOB = {
     "seed": 7,
     "device": "cpu",
     "threads": 1,
+    "random_stream": "job",
+    "sharding": "none",
     "precision": "float32",
     "gradient_checkpointing": False,
     "device_lock": None,
