@@ -1,4 +1,4 @@
-import type { SeriesOption } from 'echarts';
+import type { EChartsOption, SeriesOption } from 'echarts';
 import { colorAt } from '../report/charts/options.ts';
 import type { Chart } from '../report/charts/options.ts';
 import type { Summary } from './summary.ts';
@@ -42,22 +42,9 @@ function seedChart(id: string, title: string, arms: readonly string[], curves: r
     id: `seeds-${id}`,
     title: `Held-out success against ${title}`,
     caption: 'A line for each seed; a click on an arm hides it.',
-    option: {
-      animation: false,
-      grid: { left: 8, right: 14, top: 38, bottom: 24, containLabel: true },
-      legend: {
-        data: [...arms],
-        top: 0,
-        left: 0,
-        itemWidth: 14,
-        itemHeight: 8,
-        type: 'scroll',
-        padding: [4, 0],
-      },
-      tooltip: { trigger: 'item', confine: true },
-      xAxis: { type: 'value', min: 0, name: title, nameLocation: 'middle', nameGap: 24 },
-      yAxis: { type: 'value', min: 0, max: 1, interval: 0.2 },
-      series: curves.map(({ arm, points }): SeriesOption => ({
+    option: byQuantity(
+      arms,
+      curves.map(({ arm, points }): SeriesOption => ({
         type: 'line',
         name: arm,
         data: points,
@@ -66,6 +53,41 @@ function seedChart(id: string, title: string, arms: readonly string[], curves: r
         showSymbol: points.length < 2,
         lineStyle: { width: 1.2 },
       })),
-    },
+      { name: title },
+      { min: 0, max: 1, interval: 0.2 },
+    ),
   };
 }
+
+/** A chart whose horizontal axis is a quantity that differs from run to run. Each series has the name of its arm. */
+export const byQuantity = (
+  arms: readonly string[],
+  series: SeriesOption[],
+  xAxis: { name: string; max?: number; interval?: number },
+  yAxis: { min: number; max: number; interval: number } | { scale: true },
+): EChartsOption => ({
+  animation: false,
+  // Half of the last number stands right of the plot.
+  grid: { left: 8, right: 30, top: 38, bottom: 24, containLabel: true },
+  legend: {
+    data: [...arms],
+    top: 0,
+    left: 0,
+    itemWidth: 14,
+    itemHeight: 8,
+    itemGap: 14,
+    type: 'scroll',
+    padding: [4, 0],
+  },
+  tooltip: { trigger: 'item', confine: true },
+  xAxis: {
+    type: 'value',
+    min: 0,
+    nameLocation: 'middle',
+    nameGap: 24,
+    axisTick: { show: false },
+    ...xAxis,
+  },
+  yAxis: { type: 'value', axisTick: { show: false }, ...yAxis },
+  series,
+});

@@ -14,6 +14,7 @@ import { curriculumCharts } from './curriculum-charts.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
 import type { ProbeSummary } from './probes.ts';
 import type { Summary } from './summary.ts';
+import { teachingCharts } from './teaching-chart.ts';
 import type { SignalFit } from './theory/gradient-signal.ts';
 import type { Misranking } from './theory/ranking.ts';
 
@@ -25,7 +26,9 @@ export function comparisonCharts(summary: Summary): {
   probes: Chart[];
 } {
   return {
-    learning: [learningChart(summary), ...seedCharts(summary)].flatMap(unlessEmpty),
+    learning: [learningChart(summary), ...teachingCharts(summary.arms), ...seedCharts(summary)].flatMap(
+      unlessEmpty,
+    ),
     curriculum: curriculumCharts(summary).flatMap(unlessEmpty),
     crossPlay: summary.crossPlay.map(crossPlayChart),
     probes: summary.probes.flatMap(probeCharts),

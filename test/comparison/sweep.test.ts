@@ -39,11 +39,30 @@ test('a sweep has a point for each comparison, from hard to easy, with interval 
 test('as a figure it has a line, the interval of each point, and the line of no gain', () => {
   const svg = sweepSvg(result);
   expect(svg.match(/<circle /g)).toHaveLength(2);
-  expect(svg.match(/stroke="#0072b2"\/>/g)).toHaveLength(2);
+  expect(svg.match(/stroke="#0072b2" stroke-width="2"\/>/g)).toHaveLength(2);
   // From −0.1 to 0.15 in steps of 0.05: 0 is at two fifths.
-  expect(svg).toContain('<line x1="76.0" y1="229.6" x2="700.0" y2="229.6" stroke="#333333"/>');
+  expect(svg).toContain(
+    '<line x1="76.0" y1="235.6" x2="700.0" y2="235.6" stroke="#333333" stroke-width="1"/>',
+  );
   expect(svg).toContain('>−0.100</text>');
   expect(sweepSvg(sweep([summaryOf('<a&b>', 0.3, 0)], [pair], 'area'))).not.toContain('<a&b>');
+});
+
+test('several pairs have a line of the legend each, and intervals side by side', () => {
+  const svg = sweepSvg(
+    sweep([summaryOf('hard', 0.02, 0.06)], [pair, { arm: 'random', against: 'tuned' }], 'area'),
+  );
+  const places = (element: string, attribute: string): string[] =>
+    [
+      ...svg.matchAll(
+        new RegExp(`<${element} [^>]*?${attribute}="([0-9.]+)"[^>]*fill="#(0072b2|d55e00)"`, 'g'),
+      ),
+    ].map(([, value]) => value!);
+  expect(places('rect', 'y')).toEqual(['38', '58']);
+  const [first, second] = places('circle', 'cx').map(Number);
+  expect(second! - first!).toBeCloseTo(5, 9);
+  // So small a range needs three decimals.
+  expect(svg).toContain('>0.005</text>');
 });
 
 test('the command writes both, and names what is wrong', async () => {

@@ -3,6 +3,7 @@ import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import type { RunRecord } from '../../src/comparison/run-metrics.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
+import { teachingCharts } from '../../src/comparison/teaching-chart.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
@@ -163,4 +164,25 @@ describe('the claim that tasks at p = α teach most', () => {
     expect(text).toContain('## Teaching');
     expect(text).toMatch(/^\| p50 \| 0\.480 .* \| 0\.480 .* \| 0\.30\d \[/m);
   });
+});
+
+test('the chart has a dot for each seed and a mean for each arm, at p̂ of fresh attempts', () => {
+  const { arms } = summary({
+    p10: { success: 0.15, gain: (seed) => seed / 10 },
+    p50: { success: 0.5, gain: () => 0.7 },
+    even: { success: 0.4, gain: (seed) => (seed === 1 ? null : 0.5) },
+  });
+  const [chart] = teachingCharts(arms);
+  const series = chart!.option.series as { name: string; data: number[][] }[];
+  expect(series.map(({ name, data }) => [name, data.length])).toEqual([
+    ['p10', 6],
+    ['p10', 1],
+    ['p50', 6],
+    ['p50', 1],
+    ['even', 5],
+    ['even', 1],
+  ]);
+  expect(series[0]!.data[2]).toEqual([0.15, 0.3]);
+  expect(series[1]!.data).toEqual([[0.15, 0.35]]);
+  expect(teachingCharts(arms.map((arm) => ({ ...arm, type: 'genenv' })))).toEqual([]);
 });
