@@ -1,8 +1,10 @@
 import type { Experiment } from '../config/experiment.ts';
 import { formatRate } from './document.ts';
 import { lastMean } from './findings.ts';
-import { taskRules, updateRules, worldRules } from './guard-rules.ts';
-import type { Rule } from './guard-rules.ts';
+import type { Rule } from './guard-rule.ts';
+import { taskRules } from './task-rules.ts';
+import { updateRules } from './update-rules.ts';
+import { worldRules } from './world-rules.ts';
 import { measured } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 

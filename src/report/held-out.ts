@@ -1,7 +1,7 @@
 import { mean } from '../numerics/arithmetic.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { VerdictRecord } from '../types/records.ts';
-import { readRecords } from './load-run.ts';
+import { readRecords } from './read-lines.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** Held-out success by kind and difficulty after one epoch. Cells: [difficulty, kind, success]. */

@@ -4,7 +4,6 @@ import {
   condition,
   ContinueAsNew,
   isCancellation,
-  makeContinueAsNewFunc,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -19,43 +18,19 @@ import type { RunPlan } from '../types/run-state.ts';
 import { parseExperiment, proxyPhaseActivities } from './activity-proxies.ts';
 import { failureType, isRetryableEpochFailure, rootMessage, runChildEpoch } from './child-epoch.ts';
 import { runPreparation } from '../epochs/epoch-pipeline.ts';
+import { continueAsNew, isPinnedToOlderVersion } from './continue-as-new.ts';
+import type { ContinueAsNewState } from './continue-as-new.ts';
 import { evaluateOnBenchmarks } from './evaluation.ts';
+import { experimentResult, outcomeAt } from './experiment-outcome.ts';
+import type { ExperimentResult } from './experiment-outcome.ts';
 import { progressQuery } from './messages.ts';
 import type { ControlState } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { experimentDetails, ProgressTracker, searchAttributes, Stopwatch } from './progress.ts';
-import type { ProgressHistory } from './progress.ts';
 import { RunControls } from './run-controls.ts';
-
-/* eslint-disable id-denylist -- fields on the wire: runs under way have them in their histories */
-/**
- * What one run of the workflow hands to the next when it continues as new. Where the experiment stands is in
- * its files.
- */
-export interface ContinueAsNewState {
-  plan: RunPlan;
-  /** The last committed epoch. */
-  known: number | null;
-  recent: ProgressHistory;
-  asked: ControlState;
-  /** The epoch whose agent was evaluated on benchmarks last. */
-  evaluated?: number;
-}
-/* eslint-enable id-denylist */
-
-export interface ExperimentResult {
-  outcome: Extract<RunOutcome, 'finished' | 'stopped' | 'token cap reached'>;
-  epochs: number;
-  /** Hash of the ledger's last line: equal experiments end with equal hashes. */
-  ledger: string;
-  successRate: number | null;
-  heldOut: number | null;
-}
 
 /** What the next epoch starts from: the last committed epoch, and the settings now in effect. */
 export type NextEpoch = OpenedEpoch & { last: CommittedEpoch };
-
-type ExperimentWorkflow = (file: unknown, previous: ContinueAsNewState) => Promise<ExperimentResult>;
 
 /** Failures in a row, with no epoch committed between them, before the experiment fails. */
 const maxEpochFailures = 5;
@@ -150,9 +125,7 @@ export class ExperimentRun {
 
   /** How the experiment ends here; undefined if it continues. */
   outcomeAt({ settings, last }: NextEpoch): ExperimentResult['outcome'] | undefined {
-    if (last.epoch >= settings.epochs) return 'finished';
-    if (settings.maxTokens !== null && last.state.tokens >= settings.maxTokens) return 'token cap reached';
-    return this.#controlState.stopAfterEpoch ? 'stopped' : undefined;
+    return outcomeAt(last, settings, this.#controlState);
   }
 
   shouldContinueAsNew({ settings }: NextEpoch): boolean {
@@ -163,19 +136,15 @@ export class ExperimentRun {
     );
   }
 
-  /**
-   * Whether this run is pinned to a deployment version and another one has become current. Servers before
-   * 1.31 never say so.
-   */
   #isOutdated(): boolean {
-    return workflowInfo().targetWorkerDeploymentVersionChanged && this.#epochsThisRun > 0;
+    return isPinnedToOlderVersion() && this.#epochsThisRun > 0;
   }
 
   async continueAsNew({ settings }: NextEpoch): Promise<never> {
-    const options = this.#isOutdated() ? ({ initialVersioningBehavior: 'AUTO_UPGRADE' } as const) : {};
+    const isOutdated = this.#isOutdated();
     await condition(allHandlersFinished);
     const evaluated = settings.benchmarks && this.#lastEvaluatedEpoch;
-    return makeContinueAsNewFunc<ExperimentWorkflow>(options)(null, {
+    const state: ContinueAsNewState = {
       plan: this.#plan!,
       // eslint-disable-next-line id-denylist -- a field on the wire
       known: this.#lastCommittedEpoch,
@@ -183,7 +152,8 @@ export class ExperimentRun {
       // eslint-disable-next-line id-denylist -- a field on the wire
       asked: this.#controlState,
       ...(evaluated !== undefined && { evaluated }),
-    });
+    };
+    return continueAsNew(state, { isOutdated });
   }
 
   async runEpoch({ run, settings, last }: NextEpoch): Promise<void> {
@@ -214,18 +184,9 @@ export class ExperimentRun {
     await sleep('1s');
   }
 
-  async finish(
-    outcome: ExperimentResult['outcome'],
-    { epoch, line, metrics }: CommittedEpoch,
-  ): Promise<ExperimentResult> {
+  async finish(outcome: ExperimentResult['outcome'], last: CommittedEpoch): Promise<ExperimentResult> {
     await this.#recordOutcome(this.#plan!, outcome);
-    return {
-      outcome,
-      epochs: epoch,
-      ledger: line,
-      successRate: metrics['env/success_rate'] ?? null,
-      heldOut: this.#tracker.history.heldOut,
-    };
+    return experimentResult(outcome, last, this.#tracker.history.heldOut);
   }
 
   /** Does nothing if the workflow continues as new, or if there is no run whose files could say so. */

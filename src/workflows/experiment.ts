@@ -3,10 +3,12 @@
  * in ExperimentRun; an epoch is a child workflow (epoch.ts); updates and signals arrive in RunControls.
  * None of these calls back into the loop.
  */
+import type { ContinueAsNewState } from './continue-as-new.ts';
+import type { ExperimentResult } from './experiment-outcome.ts';
 import { ExperimentRun } from './experiment-run.ts';
-import type { ContinueAsNewState, ExperimentResult } from './experiment-run.ts';
 
-export type { ContinueAsNewState, ExperimentResult } from './experiment-run.ts';
+export type { ContinueAsNewState } from './continue-as-new.ts';
+export type { ExperimentResult } from './experiment-outcome.ts';
 
 /**
  * A co-evolution experiment, epoch by epoch, until it is finished, stopped or out of tokens. `file` is the

@@ -16,7 +16,7 @@ import { nightActivities, proxyPhaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';
 import { fileRefs, mapShards } from '../epochs/shards.ts';
-import type { ExperimentResult } from './experiment-run.ts';
+import type { ExperimentResult } from './experiment-outcome.ts';
 import { stopAfterEpochSignal } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { reportText } from './outage-text.ts';

@@ -16,7 +16,7 @@ import {
 import { isServerFailure } from '../../temporal/server-failure.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
-import type { ExperimentResult } from '../../workflows/experiment-run.ts';
+import type { ExperimentResult } from '../../workflows/experiment-outcome.ts';
 import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import { exitCodes } from '../context.ts';
 import type { CliContext, ExitCode } from '../context.ts';

@@ -1,26 +1,12 @@
 import type { Experiment } from '../config/experiment.ts';
-import { mean } from '../numerics/arithmetic.ts';
 import { combine } from './charts/options.ts';
-import { formatNumber, formatPercent, formatRate } from './document.ts';
+import { formatNumber, formatRate } from './document.ts';
+import { latest, lowest } from './guard-rule.ts';
+import type { Rule } from './guard-rule.ts';
 import { measured, namesUnder, series } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
-export interface Rule {
-  label: string;
-  history: (number | null)[];
-  threshold: string;
-  /** null for a guard that is read, not judged. */
-  isOk: ((value: number) => boolean) | null;
-  explanation: string;
-  format?: (value: number) => string;
-  /** The value that is judged; by default the mean of the last five epochs. */
-  judgedBy?: (history: number[]) => number | null;
-}
-
-const latest = (history: number[]): number | null => history.at(-1) ?? null;
-const lowest = (history: number[]): number => Math.min(...history);
-const total = (history: number[]): number => history.reduce((sum, value) => sum + value, 0);
-
+/** Guards of what the simulator wrote. */
 export function taskRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
   const metric = (name: string) => series(rows, name);
   const success = metric('env/success_rate');
@@ -139,149 +125,6 @@ export function taskRules(rows: readonly EpochRow[], experiment: Experiment | nu
       explanation:
         'Learning progress (fast minus slow average of success) of the kind that progresses least. Near 0 ' +
         'is fine while difficulty rises; near 0 at constant difficulty, nothing is learned there.',
-    },
-  ];
-}
-
-/** Guards of worlds in which the simulator writes more than tasks; empty for other worlds. */
-export function worldRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
-  return [...wordingRules(series(rows, 'env/inconsistent')), ...labelRules(rows, experiment)];
-}
-
-function wordingRules(history: (number | null)[]): Rule[] {
-  if (measured(history).length === 0) return [];
-  return [
-    {
-      label: 'Untrue wordings',
-      history,
-      threshold: '≤ 5 %',
-      isOk: (value) => value <= 0.05,
-      format: formatPercent,
-      explanation:
-        'Share of the simulator’s wordings that contradicted what happened. The agent never reads them: ' +
-        'the world’s own words stand in, and the task earns that much less.',
-    },
-  ];
-}
-
-function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
-  const votes = series(rows, 'env/label_votes');
-  const votesPerLabel =
-    experiment !== null && 'vote' in experiment.world ? (experiment.world.vote?.votes ?? null) : null;
-  if (votesPerLabel === null || measured(votes).length === 0) return [];
-  const labelled = votes.map((cast) => (cast ? cast / votesPerLabel : null));
-  const labelShare = (name: string) =>
-    combine(series(rows, name), labelled, (tasks, labels) => tasks / labels);
-  return [
-    {
-      label: 'Disputed labels',
-      history: labelShare('env/labels_disputed'),
-      threshold: '≤ 2 %',
-      isOk: (value) => value <= 0.02,
-      format: formatPercent,
-      explanation:
-        'Share of the simulator’s own labels against which most votes agree on another answer.' +
-        ' High: it writes wrong labels, of which some pass the vote.',
-    },
-    {
-      label: 'Unconfirmed labels',
-      history: labelShare('env/labels_unconfirmed'),
-      threshold: 'read with disputed labels',
-      isOk: null,
-      format: formatPercent,
-      explanation:
-        'Share of the simulator’s own labels that too few votes confirmed, which makes the task invalid. ' +
-        'High with few disputes: the questions are too hard for the model that votes.',
-    },
-  ];
-}
-
-export function updateRules(rows: readonly EpochRow[], experiment: Experiment | null): Rule[] {
-  const metric = (name: string) => series(rows, name);
-  const cap = (role: 'agent' | 'environment') => experiment?.[role].training?.maxKl ?? null;
-  const underCap = (label: string, name: string, maxKl: number | null): Rule => ({
-    label,
-    history: metric(name),
-    threshold: maxKl === null ? 'no cap set' : `≤ ${formatNumber(maxKl)}`,
-    isOk: maxKl === null ? null : (value) => value <= maxKl,
-    format: formatNumber,
-    explanation:
-      'Nats a token between the policy and its reference. Above the cap only the KL term acts, until it is back.',
-  });
-  const updateShare = (label: string, name: string, role: 'agent' | 'environment', low: string): Rule => {
-    const frozen = experiment !== null && experiment[role].training === null;
-    const rule = {
-      label,
-      history: metric(name).map((steps) => (steps === null ? null : Number(steps > 0))),
-      format: formatPercent,
-      judgedBy: mean,
-    };
-    if (frozen)
-      return {
-        ...rule,
-        threshold: 'frozen',
-        isOk: null,
-        explanation: 'The experiment file keeps this policy as it is.',
-      };
-    return {
-      ...rule,
-      threshold: '≥ 80 %',
-      isOk: (value) => value >= 0.8,
-      explanation: `Share of all epochs in which it was updated. Low: ${low}.`,
-    };
-  };
-  const tolerance = experiment?.trainer.precision === 'bfloat16' ? 1e-2 : 1e-4;
-  return [
-    updateShare('Simulator updated', 'env/steps', 'environment', 'the difficulty filter starves it'),
-    updateShare('Agent updated', 'steps', 'agent', 'too few informative groups'),
-    {
-      label: 'Regression weights in use',
-      history: metric('env/rwr_ess'),
-      threshold: '0.2 to 0.98',
-      isOk: (value) => value >= 0.2 && value <= 0.98,
-      explanation:
-        'Effective sample size of the weights over their number. Low: few tasks decide; near 1: rewards ' +
-        'make no difference, as with the paper’s constants.',
-    },
-    {
-      label: 'Anchor set',
-      history: combine(metric('eval/anchor'), metric('eval/anchor_best'), (current, best) => current - best),
-      threshold: 'read with rollbacks',
-      isOk: null,
-      judgedBy: latest,
-      format: formatNumber,
-      explanation:
-        'Success on tasks that the simulator never sees, against the best so far. The agent is rolled back ' +
-        'where this is more than chance.',
-    },
-    {
-      label: 'Rollbacks of the agent',
-      history: metric('eval/anchor_rolled_back'),
-      threshold: '= 0 in all',
-      isOk: (value) => value === 0,
-      judgedBy: total,
-      format: formatNumber,
-      explanation: 'Looks at the anchor set after which the agent was rolled back, because it had forgotten.',
-    },
-    underCap('KL of the simulator', 'env/kl', cap('environment')),
-    underCap('KL of the agent', 'kl', cap('agent')),
-    {
-      label: 'Sampler against trainer',
-      history: metric('sampling/sampling_logp_difference/mean'),
-      threshold: `≤ ${formatNumber(tolerance)}`,
-      isOk: (value) => value <= tolerance,
-      format: formatNumber,
-      explanation:
-        'Mean difference of log-probabilities as sampled and as recomputed. Large: the two do not run the same model.',
-    },
-    {
-      label: 'Rollouts lost',
-      history: metric('rollouts/errored'),
-      threshold: '= 0 in all',
-      isOk: (value) => value === 0,
-      judgedBy: total,
-      format: formatNumber,
-      explanation: 'Rollouts that could not be run. They are never counted as failures of the agent.',
     },
   ];
 }
