@@ -28,9 +28,16 @@ export interface PlainAnswer {
 export function plainRequest(url: URL, { body, ...options }: PlainRequest): Promise<PlainAnswer> {
   const { method, headers = {}, connection = {}, timeoutMs, maxBytes } = options;
   rememberKeys(new Headers(headers));
+  // Node sends the body of a DELETE without its length, as if another request followed.
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
-    const request = send(url, { ...connection, method, headers, signal: AbortSignal.timeout(timeoutMs) });
+    const request = send(url, {
+      ...connection,
+      method,
+      headers: { ...headers, ...length },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
     // The signal ends a request with an AbortError, whose cause is the signal's own.
     const fail = (error: Error): void =>
       reject(error.name === 'AbortError' && error.cause instanceof Error ? error.cause : error);

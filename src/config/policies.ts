@@ -216,6 +216,9 @@ export const trainerSchema = z
           .describe('Forked from a parent that has imported torch already: milliseconds a job.'),
         z.strictObject({ type: z.literal('process') }).describe('A cold process a job, for GPU machines.'),
         rayLauncherSchema,
+        z
+          .strictObject({ type: z.literal('kubernetes') })
+          .describe('A Job of the namespace, image and queue that the worker’s operator has chosen.'),
       ])
       .default({ type: 'resident' })
       .describe('How the process of a job is started.'),

@@ -18,7 +18,7 @@ const name = z.string().min(1).max(200);
 
 /** `launch.json`: where the job of a work folder was started. Written before it is, and again with its id. */
 export const launchSchema = z.strictObject({
-  type: z.enum(['resident', 'process', 'ray']),
+  type: z.enum(['resident', 'process', 'ray', 'kubernetes']),
   key: z.string().regex(/^[0-9a-f]{64}$/),
   fence: z.int().min(1),
   /** The back end's own name or number of the job; null until it has said one. */
@@ -74,6 +74,9 @@ export interface Launcher {
   /** Milliseconds that a job which runs has waited in the queue, by the back end's clock, if it knows. */
   waitedMs?(handle: JobHandle): Promise<number | undefined>;
 }
+
+/** Whether a back end gives each job devices of its own, on a host of its choice: no lock of this host holds them. */
+export const givesDevices = (type: LauncherType): boolean => type === 'ray' || type === 'kubernetes';
 
 /** The trainer could not be started; a later attempt may succeed. */
 export class TrainerUnavailable extends Error {

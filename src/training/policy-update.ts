@@ -23,7 +23,7 @@ import { policyName } from '../types/run-state.ts';
 import type { UpdateSummary } from './learnable-batch.ts';
 import { runJob } from './run-job.ts';
 import type { FinishedJob, TrainingBackend } from './run-job.ts';
-import { claimName } from './launcher.ts';
+import { claimName, givesDevices } from './launcher.ts';
 import type { JobHandle } from './launcher.ts';
 import { TrainerFailed } from './watch-job.ts';
 
@@ -167,8 +167,8 @@ export async function runPolicyJob(
     sharding: request.kind === 'gradient_norms' ? 'none' : (trainer.sharding ?? 'none'),
     precision: trainer.precision,
     gradient_checkpointing: trainer.gradientCheckpointing,
-    // A scheduler gives each job devices of its own.
-    device_lock: trainer.device === 'cpu' || launcher.type === 'ray' ? null : join(devices, 'device-0.lock'),
+    device_lock:
+      trainer.device === 'cpu' || givesDevices(launcher.type) ? null : join(devices, 'device-0.lock'),
     model: 'path' in request.start ? { path: installedModelFolder(request.start.path) } : request.start,
     adapter: adapter && {
       r: adapter.r,

@@ -1,17 +1,19 @@
 import { delimiter, join } from 'node:path';
 import { engineModelFolders } from '../../infra/setup/locations.mjs';
+import { readKubernetes } from '../config/kubernetes.ts';
 import type { TrainerSettings } from '../config/policies.ts';
 import type { ResolveServers } from '../inference/endpoints.ts';
 import type { Python } from '../processes/python.ts';
 import type { Launcher } from '../training/launcher.ts';
 import { processLauncher } from '../training/process-launcher.ts';
+import { KubernetesLauncher } from '../training/kubernetes-launcher.ts';
 import { RayLauncher } from '../training/ray-launcher.ts';
 import { residentLauncher } from '../training/resident-launcher.ts';
 import type { WorkerSettings } from './settings.ts';
 
 /** The launcher of an experiment's training jobs, for the back ends that this worker reaches. */
 export function createLaunchers(
-  settings: Pick<WorkerSettings, 'trainerSocket' | 'modelFolders'>,
+  settings: Pick<WorkerSettings, 'trainerSocket' | 'modelFolders' | 'kubernetes'>,
   python: Python,
   resolveServers: ResolveServers,
 ): (trainer: TrainerSettings) => Launcher {
@@ -37,6 +39,11 @@ export function createLaunchers(
           }),
         );
       }
+      case 'kubernetes':
+        return new KubernetesLauncher(() => readKubernetes(settings.kubernetes), {
+          GENENV_MODELS: variables.GENENV_MODELS,
+          PYTHONSAFEPATH: '1',
+        });
     }
   };
 }

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
 import { endpointsSource } from '../config/endpoints.ts';
 import type { EndpointsSource } from '../config/endpoints.ts';
+import { kubernetesFile } from '../config/kubernetes.ts';
 import { dataFolders, modelFolders } from '../config/permitted-folders.ts';
 import { readQuotas } from '../runs/quotas.ts';
 import type { Quotas } from '../runs/quotas.ts';
@@ -27,6 +28,8 @@ export interface WorkerSettings {
   benchmarks: string;
   /** The list of servers that it may speak to. */
   endpoints: EndpointsSource;
+  /** The operator's file on training jobs in Kubernetes. */
+  kubernetes: string;
   /** Folders that files of runs may name tasks and data sets in. */
   dataFolders: readonly string[];
   /** Folders that they may name pretrained models in. */
@@ -78,6 +81,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     queues: selected as QueueName[],
     benchmarks: resolve(environment.GENENV_BENCHMARKS ?? join(cacheRoot(), 'benchmarks')),
     endpoints: endpointsSource(environment.GENENV_ENDPOINTS, home),
+    kubernetes: kubernetesFile(environment.GENENV_KUBERNETES, home),
     dataFolders: dataFolders(environment.GENENV_DATA, home),
     modelFolders: modelFolders(environment.GENENV_MODELS, home),
     quotas: readQuotas(environment),

@@ -645,7 +645,7 @@ const files: [string, Record<string, unknown>, string][] = [
   [
     'an unknown launcher',
     { 'trainer.launcher': { type: 'slurm' } },
-    'trainer.launcher.type: got "slurm"; allowed: "resident", "process", "ray"',
+    'trainer.launcher.type: got "slurm"; allowed: "resident", "process", "ray", "kubernetes"',
   ],
   [
     'an unknown device',

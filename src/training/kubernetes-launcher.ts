@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesSettings } from '../config/kubernetes.ts';
+import { shortReason } from '../inference/outage-reason.ts';
+import { ModelUnavailable } from '../inference/policy-client.ts';
+import { KubernetesApi, KubernetesRefused } from './kubernetes-api.ts';
+import {
+  fenceLabel,
+  jobManifest,
+  kubernetesName,
+  kubernetesState,
+  workSelector,
+} from './kubernetes-objects.ts';
+import { plannedHandle, shellWord, TrainerUnavailable } from './launcher.ts';
+import type { JobHandle, JobState, JobSubmission, Launcher } from './launcher.ts';
+
+/** Time without an answer after which the activity ends, and the workflow waits for the cluster. */
+const maxSilenceMs = 30_000;
+
+/**
+ * Jobs of a Kubernetes namespace, whose pods mount the store where the workers do. The name of a Job is of the key
+ * and the claim, so creating it twice finds the first.
+ */
+export class KubernetesLauncher implements Launcher {
+  readonly type = 'kubernetes';
+  readonly pollMs = 2_000;
+  readonly settleMs = 10_000;
+  /** Nodes are drained, and Kueue takes back what it has admitted. */
+  readonly preempts = true;
+  readonly #settings: () => KubernetesSettings;
+  readonly #variables: Readonly<Record<string, string>>;
+  #silentSince: number | undefined;
+
+  /** @param settings of the operator, as they are now @throws InvalidConfig */
+  constructor(settings: () => KubernetesSettings, variables: Readonly<Record<string, string>>) {
+    this.#settings = settings;
+    this.#variables = variables;
+  }
+
+  async submit(submission: JobSubmission): Promise<JobHandle> {
+    const settings = this.#settings();
+    const api = new KubernetesApi(settings);
+    try {
+      await this.#removeEarlier(api, submission);
+      await api.create(jobManifest(submission, settings, this.#variables));
+    } catch (error) {
+      if (!(error instanceof KubernetesRefused)) throw error;
+      throw new TrainerUnavailable(
+        `${error.message}; docs/kubernetes.md says what a worker may do and needs`,
+      );
+    }
+    return { ...plannedHandle('kubernetes', submission), id: kubernetesName(submission) };
+  }
+
+  async state(handle: JobHandle): Promise<JobState> {
+    const api = new KubernetesApi(this.#settings());
+    const name = kubernetesName(handle);
+    try {
+      const job = await api.find(name);
+      const pods = job === undefined ? [] : await api.pods(name);
+      this.#silentSince = undefined;
+      return kubernetesState(job, pods);
+    } catch (error) {
+      const now = Date.now();
+      this.#silentSince ??= now;
+      if (error instanceof ModelUnavailable && now - this.#silentSince > maxSilenceMs) throw error;
+      return { state: 'unknown', reason: shortReason(String(error)) };
+    }
+  }
+
+  async cancel(handle: JobHandle, graceMs: number): Promise<boolean> {
+    const name = kubernetesName(handle);
+    try {
+      const api = new KubernetesApi(this.#settings());
+      if (graceMs === 0) for (const { metadata } of await api.pods(name)) await api.killPod(metadata.name);
+      const isReached = await api.removeJob(name);
+      const begun = Date.now();
+      while (isReached && Date.now() - begun < graceMs && (await api.find(name)) !== undefined)
+        await sleep(Math.min(500, graceMs));
+      return isReached;
+    } catch (error) {
+      if (!(error instanceof ModelUnavailable)) throw error;
+      return false;
+    }
+  }
+
+  logs(handle: JobHandle): string {
+    const { namespace, kubeconfig, context } = this.#settings();
+    const options = Object.entries({ kubeconfig, context, namespace })
+      .filter((entry): entry is [string, string] => entry[1] !== undefined)
+      .map(([option, value]) => `--${option} ${shellWord(value)}`);
+    return `kubectl ${options.join(' ')} logs job/${kubernetesName(handle)}`;
+  }
+
+  describe(handle: JobHandle): string {
+    return `Kubernetes job ${this.#settings().namespace}/${kubernetesName(handle)}`;
+  }
+
+  /** A Job that Kueue has suspended again would start later, beside that of the next claim. */
+  async #removeEarlier(api: KubernetesApi, submission: JobSubmission): Promise<void> {
+    for (const { metadata } of await api.list(workSelector(submission)))
+      if (Number(metadata.labels[fenceLabel]) < submission.fence) await api.removeJob(metadata.name);
+  }
+}

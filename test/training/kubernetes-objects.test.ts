@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { parseKubernetes } from '../../src/config/kubernetes.ts';
+import {
+  jobManifest,
+  jobSchema,
+  kubernetesName,
+  kubernetesState,
+  podSchema,
+} from '../../src/training/kubernetes-objects.ts';
+import { schemaProblems } from '../../test-support/kubernetes-schemas.ts';
+
+const submission = { key: 'ab'.repeat(32), fence: 3, folder: '/var/lib/genenv/store/work/x' };
+const settings = (fields: object = {}) =>
+  parseKubernetes(
+    JSON.stringify({
+      ...{ namespace: 'genenv', image: 'registry.example/trainer:1', claim: 'store' },
+      ...{ mountPath: '/var/lib/genenv', ...fields },
+    }),
+    'kubernetes.json',
+  );
+const everySetting = {
+  queue: 'gpu-queue',
+  resources: { requests: { cpu: '500m' }, limits: { memory: '32Gi', 'nvidia.com/gpu': '1' } },
+  tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule', tolerationSeconds: 60 }],
+  nodeSelector: { 'node.kubernetes.io/instance-type': 'gpu-large' },
+  serviceAccount: 'jobs',
+  priorityClass: 'low',
+  imagePullSecrets: ['registry'],
+  runAsUser: 1234,
+};
+
+describe('the Job of a claim', () => {
+  it.each([{}, everySetting])('fits the schema of Kubernetes: %j', (fields) => {
+    const manifest = jobManifest(submission, settings(fields), { GENENV_MODELS: '/models' });
+    expect(schemaProblems(manifest)).toEqual([]);
+    expect(schemaProblems({ ...manifest, specs: {} })).toHaveLength(1);
+  });
+
+  it('has one pod, which runs the trainer once and may do nothing else', () => {
+    const manifest = jobManifest(submission, settings(everySetting), { GENENV_MODELS: '/models' });
+    expect(manifest).toMatchObject({
+      metadata: { labels: { 'kueue.x-k8s.io/queue-name': 'gpu-queue', 'genenv.io/fence': '3' } },
+      spec: {
+        ...{ backoffLimit: 0, parallelism: 1, suspend: true, podReplacementPolicy: 'Failed' },
+        template: {
+          spec: {
+            restartPolicy: 'Never',
+            automountServiceAccountToken: false,
+            securityContext: { runAsNonRoot: true, runAsUser: 1234 },
+            containers: [
+              {
+                image: 'registry.example/trainer:1',
+                command: ['/usr/local/bin/python', '-m', 'genenv_trainer', 'job', submission.folder],
+                env: [{ name: 'GENENV_MODELS', value: '/models' }],
+                securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+              },
+            ],
+          },
+        },
+      },
+    });
+    expect(jobManifest(submission, settings(), {})).not.toHaveProperty('spec.suspend');
+  });
+
+  it('is called by key, claim and folder, in at most 63 characters', () => {
+    expect(kubernetesName(submission)).toMatch(/^genenv-abababababab-3-[0-9a-f]{8}$/);
+    expect(kubernetesName({ ...submission, folder: '/other' })).not.toBe(kubernetesName(submission));
+    expect(kubernetesName({ ...submission, fence: 1e12 }).length).toBeLessThanOrEqual(63);
+  });
+});
+
+describe('the state of a job', () => {
+  const job = (fields: { spec?: object; conditions?: object[]; deleted?: boolean } = {}) =>
+    jobSchema.parse({
+      metadata: { name: 'j', ...(fields.deleted === true && { deletionTimestamp: '2026-11-26T12:00:00Z' }) },
+      spec: fields.spec ?? {},
+      status: { conditions: fields.conditions ?? [] },
+    });
+  const pod = (status: object, creationTimestamp = '2026-11-26T12:00:00Z') =>
+    podSchema.parse({ metadata: { name: 'p', creationTimestamp }, status });
+  const running = pod({ phase: 'Running' });
+  const failed = (exitCode: number) =>
+    pod({ phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode, reason: 'Error' } } }] });
+  const unscheduled = {
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'Unschedulable',
+    message: '0/3 nodes are available: 3 Insufficient nvidia.com/gpu.',
+  };
+
+  it.each([
+    ['no Job', undefined, [], { state: 'ended' }],
+    ['a Job that is deleted, whose node is lost', job({ deleted: true }), [running], { state: 'ended' }],
+    [
+      'a Job that Kueue holds back',
+      job({ spec: { suspend: true } }),
+      [],
+      { state: 'queued', reason: 'suspended until its queue admits it' },
+    ],
+    ['a Job without pods', job(), [], { state: 'queued', reason: 'it has no pod yet' }],
+    [
+      'a pod for which no node has room',
+      job(),
+      [pod({ phase: 'Pending', conditions: [unscheduled] })],
+      { state: 'queued', reason: 'Unschedulable: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.' },
+    ],
+    [
+      'an image that cannot be had',
+      job(),
+      [
+        pod({
+          phase: 'Pending',
+          containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff', message: 'no such tag' } } }],
+        }),
+      ],
+      { state: 'queued', reason: 'ImagePullBackOff: no such tag' },
+    ],
+    ['a pod without a word', job(), [pod({})], { state: 'queued', reason: 'Pending' }],
+    ['a pod that runs', job(), [running], { state: 'running' }],
+    [
+      'a node that does not answer',
+      job(),
+      [pod({ phase: 'Unknown', reason: 'NodeLost' })],
+      { state: 'unknown', reason: 'NodeLost' },
+    ],
+    ['a pod that has ended, which its Job does not know yet', job(), [failed(1)], { state: 'running' }],
+    [
+      'a Job that has failed',
+      job({ conditions: [{ type: 'Failed', status: 'True' }] }),
+      [failed(75)],
+      { state: 'ended', code: 75 },
+    ],
+    [
+      'a Job whose pod is gone',
+      job({ conditions: [{ type: 'Complete', status: 'True' }] }),
+      [],
+      { state: 'ended' },
+    ],
+    [
+      'a Job that was suspended and resumed: its newest pod counts',
+      job(),
+      [pod({ phase: 'Running' }, '2026-11-26T13:00:00Z'), failed(75)],
+      { state: 'running' },
+    ],
+  ])('%s', (_, current, pods, expected) => {
+    expect(kubernetesState(current, pods)).toEqual(expected);
+  });
+});
