@@ -13,6 +13,7 @@ import type { experimentWorkflow as experiment } from '../src/workflows/experime
 import { freePort } from './free-port.ts';
 import { TestProcess, until } from './processes.ts';
 import { loopbackEndpoints } from './permitted-servers.ts';
+import { servesWorkflows } from './temporal/serves-workflows.ts';
 import { temporalOnDisk } from './temporal/temporal-on-disk.ts';
 import type { TemporalOnDisk } from './temporal/temporal-on-disk.ts';
 
@@ -250,8 +251,7 @@ export class LiveStack implements AsyncDisposable {
         if (!this.isShared) this.temporal.expectAlive('Temporal answered');
         try {
           this.#connection = await Connection.connect({ address: this.address });
-          await this.#connection.workflowService.describeNamespace({ namespace: 'default' });
-          return true;
+          return await servesWorkflows(this.#connection);
         } catch {
           return false;
         }

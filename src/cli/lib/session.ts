@@ -8,6 +8,7 @@ import { combineVllm, vllmText } from '../../dev-stack/vllm-settings.ts';
 import { addressOf, connectionProblem } from '../../temporal/connection-problem.ts';
 import { readConnectionSettings } from '../../temporal/connection-settings.ts';
 import type { ConnectionSettings } from '../../temporal/connection-settings.ts';
+import { repeatRequests } from '../../temporal/request-retries.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { clientOptions } from './client-options.ts';
@@ -194,6 +195,7 @@ export async function connect(
   try {
     const connection = await Connection.connect({
       connectTimeout: '10s',
+      interceptors: [repeatRequests],
       ...connectionOptions,
       ...(readApiKey && { apiKey: readApiKey }),
     });
