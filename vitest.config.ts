@@ -25,7 +25,7 @@ export default defineConfig({
           ...shared,
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.{launchers,long,prometheus,server,vllm}.test.ts'],
+          exclude: ['test/**/*.{bucket,launchers,long,prometheus,server,vllm}.test.ts'],
         },
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
@@ -38,6 +38,21 @@ export default defineConfig({
                 ...shared,
                 name: 'vllm',
                 include: ['test/**/*.vllm.test.ts'],
+                globalSetup: [],
+                fileParallelism: false,
+                testTimeout: 180_000,
+              },
+            },
+          ]
+        : []),
+      // On a real S3 server, with workers on disks of their own: `npm run test:bucket`.
+      ...(isChosen('bucket')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'bucket',
+                include: ['test/**/*.bucket.test.ts'],
                 globalSetup: [],
                 fileParallelism: false,
                 testTimeout: 180_000,

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { cacheRoot, engineFolder, engines, pythonPath, repository } from './locations.mjs';
 import { unpackPostgresql } from './postgresql.mjs';
 import { unpackPrometheus } from './prometheus.mjs';
+import { buildGoEngine } from './go-engine.mjs';
 import { installLock } from './python-environment.mjs';
 import { run } from './run-command.mjs';
-import { buildTemporalServer } from './temporal-server.mjs';
 import { buildingFolder } from './unfinished.mjs';
 import { environmentReady, isStamped, makeEnvironment, writeStamp } from './virtual-environment.mjs';
 
@@ -59,6 +59,9 @@ const pythonRemedy = `install Python 3.11 or newer with its venv module (Debian,
 const debianRemedy =
   'use a Debian or Ubuntu whose lists are up to date (`apt-get update`), for whoever is not root too; then run the command again';
 
+const goRemedy =
+  'install Go 1.21 or newer (https://go.dev/dl), which downloads the Go of the lock from the module proxy (GOPROXY names another); then run the command again';
+
 /** @type {Record<Engine, string>} */
 const remedies = {
   alfworld: `install gcc, g++, cmake and make (\`apt install build-essential cmake\`), since some of its packages come as source; ${pythonRemedy}`,
@@ -67,8 +70,8 @@ const remedies = {
   prometheus: debianRemedy,
   ray: pythonRemedy,
   smollm2: indexRemedy,
-  'temporal-server':
-    'install Go 1.21 or newer (https://go.dev/dl), which downloads the Go that the server asks for from the module proxy (GOPROXY names another); then run the command again',
+  'temporal-server': goRemedy,
+  versitygw: goRemedy,
   vllm: `use Linux on x86-64 or ARM, for which there are builds, or a server elsewhere (\`baseUrl\`); ${pythonRemedy}`,
 };
 
@@ -80,7 +83,8 @@ const makers = {
   postgresql: unpackPostgresql,
   prometheus: unpackPrometheus,
   smollm2: makeModel,
-  'temporal-server': buildTemporalServer,
+  'temporal-server': buildGoEngine,
+  versitygw: buildGoEngine,
 };
 
 /**

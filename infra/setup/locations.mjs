@@ -97,6 +97,14 @@ export const engines = {
     diskMB: 3000,
     time: '5 to 20 minutes, since it is compiled',
   },
+  versitygw: {
+    what: 'the S3 server Versity Gateway, which keeps a bucket in a folder, built with Go',
+    lock: 'infra/engines/versitygw.json',
+    // With what Go keeps in its own caches; the executable is 83 MB.
+    downloadMB: 110,
+    diskMB: 1500,
+    time: '2 to 10 minutes, since it is compiled',
+  },
   vllm: {
     what: 'the model server vLLM 0.32 for processors, Linux only',
     lock: 'infra/engines/vllm.txt',

@@ -87,11 +87,12 @@ export const temporalComponents = () => [
   { name: 'temporal', version: TEMPORAL_VERSION, license: 'MIT', sha256: Object.values(temporalHashes) },
 ];
 
-/** Temporal's server, as the engine `temporal-server` builds it. @returns {Component[]} */
-export function goComponents() {
-  const { module: name, version } = JSON.parse(read('infra/engines/temporal-server.json'));
-  return [{ name, version, license: 'MIT' }];
-}
+/** What engines build with Go. @returns {Component[]} */
+export const goComponents = () =>
+  Object.entries({ 'temporal-server': 'MIT', versitygw: 'Apache-2.0' }).map(([engine, license]) => {
+    const { module: name, version } = JSON.parse(read(`infra/engines/${engine}.json`));
+    return { name, version, license };
+  });
 
 /**
  * Licenses of the packages that a Python has, by their names; one that says none is missing.

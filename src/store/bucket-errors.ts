@@ -24,7 +24,8 @@ export function bucketError(address: string, error: unknown): Error {
   if (error instanceof StoreUnavailable || error instanceof InvalidArtifact) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
   const status = statusOf(error);
-  const code = [cause.name, ...(status === undefined ? [] : [`HTTP ${status}`])].join(', ');
+  const { code: systemCode = cause.name } = cause as NodeJS.ErrnoException;
+  const code = [systemCode, ...(status === undefined ? [] : [`HTTP ${status}`])].join(', ');
   return new StoreUnavailable(
     address,
     remedies[cause.name] ?? REMEDY,

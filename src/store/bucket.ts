@@ -92,20 +92,20 @@ export class Bucket {
   /** @throws InvalidArtifact beyond the limit, in bytes */
   async read(key: string, limit = MAX_FILE_BYTES): Promise<Buffer | undefined> {
     return this.#send(key, async (place) => {
-      try {
-        const command = new GetObjectCommand({ ...place, ChecksumMode: 'ENABLED' });
-        const { Body, ContentLength = 0 } = await this.#client.send(command);
-        if (ContentLength > limit) {
+      const command = new GetObjectCommand({ ...place, ChecksumMode: 'ENABLED' });
+      for (let tries = 1; ; tries += 1) {
+        try {
+          const { Body, ContentLength = 0 } = await this.#client.send(command);
+          if (ContentLength <= limit) return Buffer.from(await Body!.transformToByteArray());
           (Body as unknown as { destroy(): void }).destroy();
-          throw new InvalidArtifact(
-            this.address(key),
-            `it has ${ContentLength} bytes, at most ${limit} are read`,
-          );
+          const problem = `it has ${ContentLength} bytes, at most ${limit} are read`;
+          throw new InvalidArtifact(this.address(key), problem);
+        } catch (error) {
+          if (isMissing(error)) return undefined;
+          // The client tries a request again, but not the body of its answer.
+          if (!isCut(error) || tries >= MAX_ATTEMPTS) throw error;
+          await sleep(pauseMs(tries));
         }
-        return Buffer.from(await Body!.transformToByteArray());
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
       }
     });
   }

@@ -7,6 +7,7 @@ import { RunFolder } from '../../src/runs/run-folder.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import type { S3Fault } from '../../test-support/fake-s3.ts';
 import { FakeS3 } from '../../test-support/fake-s3.ts';
 import { fakeToolboxModel } from '../../test-support/fake-toolbox-model.ts';
 import { FakeTrainer } from '../../test-support/fake-trainer.ts';
@@ -71,3 +72,28 @@ test('a run of two hosts that share a bucket alone has the ledger of a run on on
   // No work is left: what was recorded is done.
   expect([...s3.objects.keys()].filter((key) => key.includes('/work/'))).toEqual([]);
 });
+
+test('answers that are lost, a busy server and cut downloads change nothing', async () => {
+  const expected = await runOn([await memoryFolder()]);
+  await using s3 = await FakeS3.start();
+  const homes = [await memoryFolder(), await memoryFolder()];
+  for (const home of homes) shareHome(s3.bucket(), { store: join(home, 'store'), runs: join(home, 'runs') });
+  const requests: Record<string, number> = {};
+  const faults: Record<string, number> = {};
+  s3.fault = ({ method }) => {
+    const count = (requests[method] = (requests[method] ?? 0) + 1);
+    // One method after the other, so that a request that is sent again meets no second fault.
+    const fault = faultOf(method, count);
+    if (fault !== undefined) faults[fault] = (faults[fault] ?? 0) + 1;
+    return fault;
+  };
+  expect(await runOn(homes)).toBe(expected);
+  for (const fault of ['lost', 'busy', 'cut', 'conflict']) expect(faults[fault]).toBeGreaterThan(1);
+}, 240_000);
+
+function faultOf(method: string, count: number): S3Fault | undefined {
+  if (method === 'PUT' && count % 19 === 0) return 'lost';
+  if (method === 'PUT' && count % 31 === 0) return 'conflict';
+  if (method === 'GET' && count % 17 === 0) return 'cut';
+  return count % 53 === 0 ? 'busy' : undefined;
+}

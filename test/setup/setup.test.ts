@@ -252,17 +252,17 @@ describe('the command', () => {
     expect(setUp(['--fast'], {})).toEqual({
       status: 2,
       stderr:
-        'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl,postgresql,prometheus,smollm2,temporal-server,vllm (`npm run engines` says what these are)\n',
+        'setup: unknown argument "--fast"; allowed: --quiet (print only what is not ready yet), --engines alfworld,bfcl,postgresql,prometheus,ray,smollm2,temporal-server,versitygw,vllm (`npm run engines` says what these are)\n',
     });
     expect(setUp(['--engines', 'bfcl,doom'], {})).toEqual({
       status: 2,
       stderr:
-        'setup: unknown engine "doom"; allowed: alfworld, bfcl, postgresql, prometheus, smollm2, temporal-server, vllm\n',
+        'setup: unknown engine "doom"; allowed: alfworld, bfcl, postgresql, prometheus, ray, smollm2, temporal-server, versitygw, vllm\n',
     });
     expect(setUp(['--engines'], {})).toEqual({
       status: 2,
       stderr:
-        'setup: unknown engine ""; allowed: alfworld, bfcl, postgresql, prometheus, smollm2, temporal-server, vllm\n',
+        'setup: unknown engine ""; allowed: alfworld, bfcl, postgresql, prometheus, ray, smollm2, temporal-server, versitygw, vllm\n',
     });
   });
   test('engines come only where they are asked for, each after its own lock', () => {

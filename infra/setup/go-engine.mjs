@@ -5,7 +5,7 @@ import { onPath, repository } from './locations.mjs';
 import { run } from './run-command.mjs';
 
 /**
- * @typedef {object} ServerLock
+ * @typedef {object} GoLock
  * @property {string} module
  * @property {string} version
  * @property {string} sum Of the module's archive, as the checksum database has it.
@@ -14,15 +14,15 @@ import { run } from './run-command.mjs';
  */
 
 /**
- * Builds the Temporal server and its schema tool from source. Go checks every module against its checksum
- * database, and the server's own archive has to have the sum of the lock.
+ * Builds an engine from source. Go checks every module against its checksum database, and the engine's own
+ * archive has to have the sum of the lock.
  * @param {string} folder Is made, with `bin/` in it.
  * @param {{ lock: string }} engine
  */
-export async function buildTemporalServer(folder, { lock: lockFile }) {
+export async function buildGoEngine(folder, { lock: lockFile }) {
   const go = onPath('go');
   if (go === null) throw new Error('no Go was found on the PATH');
-  const lock = /** @type {ServerLock} */ (JSON.parse(readFileSync(join(repository, lockFile), 'utf8')));
+  const lock = /** @type {GoLock} */ (JSON.parse(readFileSync(join(repository, lockFile), 'utf8')));
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });
   const env = { GOBIN: bin, GOTOOLCHAIN: lock.toolchain, GOFLAGS: '-trimpath', GOWORK: 'off' };
