@@ -65,6 +65,11 @@ describe('a task of services', () => {
     expect(world.score(spec, detour.join('\n')).wellFormed).toBe(false);
   });
 
+  it('lets an answer reason before its calls, and before its end of a turn', () => {
+    const reasoned = right.map((action) => `<think> what next? </think> ${action}`);
+    expect(world.score(spec, reasoned.join('\n'))).toEqual({ reward: 1, wellFormed: true });
+  });
+
   it('reads as many calls as a program of all requests could have, so what they give is bounded', () => {
     const tickets = Array.from({ length: 24 }, (_, index) => ({ ...task.state.tickets[0]!, id: index + 1 }));
     const large = specOf(world, { ...task, state: { ...task.state, tickets } });

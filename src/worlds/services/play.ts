@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { stripReasoning } from '../../formats/toolrl.ts';
 import { readPythonCalls } from '../calls/call-formats.ts';
 import { comparable, execute } from './backend.ts';
 import type { ServiceResult, ServiceState } from './backend.ts';
@@ -41,7 +42,7 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
     const calls = readCalls(action);
     if (calls === undefined) {
       const wanted = labels[played.turns]!;
-      played.wellFormed &&= action.trim() === DONE;
+      played.wellFormed &&= stripReasoning(action).trim() === DONE;
       played.passed &&= comparable(state) === comparable(wanted.state) && holds(gathered, wanted.results);
       played.turns += 1;
       played.results = undefined;
