@@ -129,7 +129,8 @@ export const markLevel = (series: SeriesOption, level: number, label: string): S
     silent: true,
     symbol: 'none',
     lineStyle: { color: '$muted', type: 'dashed', width: 1 },
-    label: { formatter: label, position: 'insideEndTop', color: '$muted', fontSize: 11 },
+    // At the start: what is measured comes to the level towards the end, and would run through the label.
+    label: { formatter: label, position: 'insideStartTop', color: '$muted', fontSize: 11 },
     data: [{ yAxis: level }],
   },
 });
