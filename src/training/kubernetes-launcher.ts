@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesSettings } from '../config/kubernetes.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { ModelUnavailable } from '../inference/policy-client.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import { KubernetesApi, KubernetesRefused } from './kubernetes-api.ts';
 import {
   fenceLabel,
@@ -26,13 +27,15 @@ export class KubernetesLauncher implements Launcher {
   readonly settleMs = 10_000;
   /** Nodes are drained, and Kueue takes back what it has admitted. */
   readonly preempts = true;
-  readonly #settings: () => KubernetesSettings;
+  readonly #read: () => KubernetesSettings;
   readonly #variables: Readonly<Record<string, string>>;
+  /** As they were last read: for people, while the file is wrong. */
+  #last: KubernetesSettings | undefined;
   #silentSince: number | undefined;
 
   /** @param settings of the operator, as they are now @throws InvalidConfig */
   constructor(settings: () => KubernetesSettings, variables: Readonly<Record<string, string>>) {
-    this.#settings = settings;
+    this.#read = settings;
     this.#variables = variables;
   }
 
@@ -84,7 +87,7 @@ export class KubernetesLauncher implements Launcher {
   }
 
   logs(handle: JobHandle): string {
-    const { namespace, kubeconfig, context } = this.#settings();
+    const { namespace = 'NAMESPACE', kubeconfig, context } = this.#last ?? {};
     const options = Object.entries({ kubeconfig, context, namespace })
       .filter((entry): entry is [string, string] => entry[1] !== undefined)
       .map(([option, value]) => `--${option} ${shellWord(value)}`);
@@ -92,7 +95,23 @@ export class KubernetesLauncher implements Launcher {
   }
 
   describe(handle: JobHandle): string {
-    return `Kubernetes job ${this.#settings().namespace}/${kubernetesName(handle)}`;
+    return `Kubernetes job ${this.#last?.namespace ?? 'NAMESPACE'}/${kubernetesName(handle)}`;
+  }
+
+  /**
+   * The operator's settings as they are now. A file that is missing or wrong is waited for, as an API server that is
+   * away: whoever runs the worker can mend it, and whoever started the run cannot.
+   * @throws ModelUnavailable
+   */
+  #settings(): KubernetesSettings {
+    try {
+      this.#last = this.#read();
+      return this.#last;
+    } catch (error) {
+      if (!(error instanceof InvalidConfig)) throw error;
+      const reason = shortReason(error.message);
+      throw new ModelUnavailable(reason, { cause: error, server: 'the file of Kubernetes settings', reason });
+    }
   }
 
   /** A Job that Kueue has suspended again would start later, beside that of the next claim. */

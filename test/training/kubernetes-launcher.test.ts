@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { parseKubernetes } from '../../src/config/kubernetes.ts';
+import { parseKubernetes, readKubernetes } from '../../src/config/kubernetes.ts';
 import type { KubernetesSettings } from '../../src/config/kubernetes.ts';
 import { ModelUnavailable } from '../../src/inference/policy-client.ts';
 import { KubernetesLauncher } from '../../src/training/kubernetes-launcher.ts';
@@ -93,12 +93,15 @@ describe('a job of Kubernetes', () => {
     expect(await launcher().state(handle(2))).toMatchObject({ state: 'queued' });
   });
 
-  it('has a command for its log, and a name', () => {
+  it('has a command for its log, and a name', async () => {
     const { kubeconfig = '' } = settings;
-    expect(launcher({ context: 'big cluster' }).logs(handle())).toBe(
-      `kubectl --kubeconfig ${kubeconfig} --context 'big cluster' --namespace genenv logs job/${nameOf()}`,
+    const submitting = launcher({ context: 'test' });
+    expect(submitting.describe(handle())).toBe(`Kubernetes job NAMESPACE/${nameOf()}`);
+    await submitting.submit(submission());
+    expect(submitting.logs(handle())).toBe(
+      `kubectl --kubeconfig ${kubeconfig} --context test --namespace genenv logs job/${nameOf()}`,
     );
-    expect(launcher().describe(handle())).toBe(`Kubernetes job genenv/${nameOf()}`);
+    expect(submitting.describe(handle())).toBe(`Kubernetes job genenv/${nameOf()}`);
   });
 });
 
@@ -137,6 +140,20 @@ describe('an API server', () => {
     const error = await failureOf(launcher().submit(submission()));
     expect(error).toBeInstanceOf(TrainerUnavailable);
     expect((error as Error).message).toContain(message);
+  });
+
+  it('whose settings are missing or wrong is waited for, and its jobs keep their names', async () => {
+    let read = () => settings;
+    const watching = new KubernetesLauncher(() => read(), {});
+    await watching.submit(submission());
+    read = () => readKubernetes(`${folder}/none.json`);
+    for (const failing of [watching.submit(submission(2)), watching.state(handle())])
+      expect(await failureOf(failing)).toMatchObject({
+        name: 'ModelUnavailable',
+        reason: expect.stringContaining('none.json cannot be read (ENOENT)') as string,
+      });
+    expect(watching.describe(handle())).toBe(`Kubernetes job genenv/${nameOf()}`);
+    expect(await watching.cancel(handle(), 1)).toBe(false);
   });
 
   it('whose kubeconfig is missing is waited for', async () => {
