@@ -16,6 +16,7 @@ import { addRun } from './commands/run.ts';
 import { addSchedule } from './commands/schedule.ts';
 import { addDown, addUp } from './commands/stack.ts';
 import { addStatus } from './commands/status.ts';
+import { addStore } from './commands/store.ts';
 import { addSuites } from './commands/suites.ts';
 import { addSweep } from './commands/sweep.ts';
 import { exitCodeMeanings, homeFolder } from './context.ts';
@@ -65,6 +66,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     addDown,
     addEndpoints,
     addGc,
+    addStore,
     addSchema,
     addDoctor,
     addKeys,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -65,6 +66,11 @@ export class StagedFile {
   /** @throws StoreUnavailable */
   async write(data: string | Uint8Array): Promise<void> {
     await withDiskErrors(this.path, () => this.#handle.writeFile(data));
+  }
+
+  /** Adds the bytes of another file, in flat memory. @throws StoreUnavailable */
+  async copy(source: string): Promise<void> {
+    await withDiskErrors(this.path, () => this.#handle.writeFile(createReadStream(source)));
   }
 
   /** Gives the file its name, replacing any file of that name. @throws StoreUnavailable */

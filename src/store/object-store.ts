@@ -100,6 +100,18 @@ export class ObjectStore {
     }
   }
 
+  /** Stores a file of another store under its reference. @throws InvalidArtifact if its bytes are others */
+  async putFile(source: string, ref: FileRef): Promise<void> {
+    const staged = await StagedFile.open(join(this.root, 'objects'));
+    try {
+      await staged.copy(source);
+      await this.#keep(ref, () => staged.commit(this.path(ref)));
+    } finally {
+      await staged.discard();
+    }
+    await this.check(ref);
+  }
+
   /** The records of a file, after the whole file was checked. @throws InvalidArtifact */
   async *records<T>(ref: FileRef): AsyncGenerator<T> {
     if (ref.bytes < WHOLE_FILE_BYTES) {

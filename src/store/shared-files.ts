@@ -92,6 +92,6 @@ export async function fetchFolders(parent: string): Promise<void> {
 /** What is here and not in the bucket is never removed: somebody may have had this folder before the bucket. */
 export const onThisDiskAlone = (file: string, { bucket, key }: SharedPlace): InvalidConfig =>
   new InvalidConfig(
-    `${file}: is on this disk, and not in the bucket (${bucket.address(key)}). Use another id, or take ` +
-      'store.json away to continue on this disk',
+    `${file}: is on this disk, and not in the bucket (${bucket.address(key)}). Without store.json it is ` +
+      'found again; `genenv store copy` then copies the run into a home folder that has one',
   );
