@@ -71,7 +71,7 @@ test('a run of two hosts that share a bucket alone has the ledger of a run on on
   expect(report).toMatchObject({ lines: EPOCHS + 1, problems: [] });
   // No work is left: what was recorded is done.
   expect([...s3.objects.keys()].filter((key) => key.includes('/work/'))).toEqual([]);
-});
+}, 240_000);
 
 test('answers that are lost, a busy server and cut downloads change nothing', async () => {
   const expected = await runOn([await memoryFolder()]);
