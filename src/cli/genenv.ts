@@ -10,6 +10,9 @@ try {
 } catch (error) {
   process.exitCode = explain(error);
 }
+// A pipe takes what was printed as fast as its reader reads.
+for (const stream of [process.stdout, process.stderr])
+  await new Promise<void>((resolve) => stream.write('', () => resolve()));
 // A connection that still retries a lost server would keep the process alive.
 process.exit();
 
