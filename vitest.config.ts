@@ -25,7 +25,7 @@ export default defineConfig({
           ...shared,
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.{bucket,launchers,long,prometheus,server,vllm}.test.ts'],
+          exclude: ['test/**/*.{bucket,kubernetes,launchers,long,prometheus,server,vllm}.test.ts'],
         },
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
@@ -56,6 +56,20 @@ export default defineConfig({
                 globalSetup: [],
                 fileParallelism: false,
                 testTimeout: 180_000,
+              },
+            },
+          ]
+        : []),
+      // On a real API server of Kubernetes: `npm run test:kubernetes`.
+      ...(isChosen('kubernetes')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'kubernetes',
+                include: ['test/**/*.kubernetes.test.ts'],
+                globalSetup: [],
+                fileParallelism: false,
               },
             },
           ]

@@ -1,6 +1,7 @@
 // @ts-check
 import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { buildKubernetes } from './kubernetes.mjs';
 import { cacheRoot, engineFolder, engines, pythonPath, repository } from './locations.mjs';
 import { unpackPostgresql } from './postgresql.mjs';
 import { unpackPrometheus } from './prometheus.mjs';
@@ -66,6 +67,8 @@ const goRemedy =
 const remedies = {
   alfworld: `install gcc, g++, cmake and make (\`apt install build-essential cmake\`), since some of its packages come as source; ${pythonRemedy}`,
   bfcl: pythonRemedy,
+  kubernetes:
+    'install Go 1.21 or newer (https://go.dev/dl), which downloads the Go that it asks for from the module proxy (GOPROXY names another); then run the command again',
   postgresql: debianRemedy,
   prometheus: debianRemedy,
   ray: pythonRemedy,
@@ -80,6 +83,7 @@ const remedies = {
  * @type {Partial<Record<Engine, (folder: string, engine: import('./locations.mjs').EngineDescription) => Promise<void>>>}
  */
 const makers = {
+  kubernetes: buildKubernetes,
   postgresql: unpackPostgresql,
   prometheus: unpackPrometheus,
   smollm2: makeModel,

@@ -60,6 +60,15 @@ export const engines = {
     diskMB: 83,
     time: 'half a minute',
   },
+  kubernetes: {
+    what: 'an API server of Kubernetes 1.37 and etcd, built with Go, for tests of its launcher',
+    lock: 'infra/engines/kubernetes/go.sum',
+    script: 'infra/engines/kubernetes/go.mod',
+    // With what Go keeps in its own caches; the executables are 130 MB.
+    downloadMB: 150,
+    diskMB: 2500,
+    time: '10 to 40 minutes, since it is compiled',
+  },
   postgresql: {
     what: "PostgreSQL from Debian's packages, for the Temporal server",
     lock: 'infra/engines/postgresql.json',

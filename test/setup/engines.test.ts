@@ -99,7 +99,7 @@ describe('npm run engines', () => {
       status: 2,
       stdout: '',
       stderr:
-        'engines: got "doom"; allowed: alfworld, bfcl, postgresql, prometheus, ray, smollm2, temporal-server, versitygw, vllm\n',
+        'engines: got "doom"; allowed: alfworld, bfcl, kubernetes, postgresql, prometheus, ray, smollm2, temporal-server, versitygw, vllm\n',
     });
   });
 });
