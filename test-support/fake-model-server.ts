@@ -70,6 +70,10 @@ export class FakeModelServer extends FakeServer {
   /** Faults that the next requests meet, one each, before any by chance. */
   readonly nextFaults: (Fault | undefined)[] = [];
   readonly adapters: FakeAdapters;
+  /** Whether it sleeps, as vLLM with `--enable-sleep-mode`. */
+  isAsleep = false;
+  /** What happened to it: `sleep`, `wake`, and what it was asked for meanwhile, which vLLM would queue. */
+  readonly sleepLog: string[] = [];
   readonly #options: FakeModelServerOptions;
   readonly #attempts = new Map<string, number>();
   #hung: { requests: number } | undefined;
@@ -104,6 +108,8 @@ export class FakeModelServer extends FakeServer {
   }
 
   protected override answer(url: string | undefined, body: Buffer, response: ServerResponse): void {
+    if (this.isAsleep && (url === '/v1/completions' || url === '/v1/load_lora_adapter'))
+      this.sleepLog.push(`asked asleep: ${url}`);
     if (url === '/v1/completions') this.#complete(body, response);
     else reply(response, this.#replyTo(url, body) ?? { status: 404, body: '' });
   }
@@ -134,6 +140,13 @@ export class FakeModelServer extends FakeServer {
   #replyTo(url: string | undefined, body: Buffer): Reply | undefined {
     const { chat, contextLength = null } = this.#options;
     switch (url) {
+      case '/is_sleeping':
+        return { status: 200, body: { is_sleeping: this.isAsleep } };
+      case '/sleep?level=1':
+      case '/wake_up':
+        this.isAsleep = url !== '/wake_up';
+        this.sleepLog.push(this.isAsleep ? 'sleep' : 'wake');
+        return { status: 200, body: '' };
       case '/health':
         return { status: 200, body: '' };
       case '/v1/models':

@@ -241,6 +241,13 @@ export const trainerSchema = z
           '2 and 8 write the same bytes. Only launchers that start several take more than 1. Left out = one process, ' +
           'and with dropout other bytes than with 1.',
       ),
+    concurrentUpdates: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether the agent’s and the simulator’s training jobs run side by side: with two devices or more workers of ' +
+          'the queue `gpu`. It changes no result. Left out = one after the other.',
+      ),
     sharding: z
       .enum(['none', 'full'])
       .optional()

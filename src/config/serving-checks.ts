@@ -8,6 +8,11 @@ import { vllmRanks } from './serving.ts';
 
 export function* servingProblems(experiment: Experiment): Generator<string> {
   const { agent, environment, serving } = experiment;
+  if (serving.type === 'vllm' && serving.sleepWhileTraining && serving.baseUrl === undefined)
+    yield (
+      'serving.sleepWhileTraining: got true; the embedded stack starts vLLM without its sleep mode: start one ' +
+      'yourself and give serving.baseUrl'
+    );
   if (serving.type !== 'openai') return;
   const trained = agent.training !== null || environment.training !== null;
   if (trained && !serving.returnsTokenIds)

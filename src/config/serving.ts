@@ -46,6 +46,13 @@ const vllmServingSchema = z
       .enum(['float32', 'bfloat16'])
       .optional()
       .describe('Of weights and activations on the server. Left out = trainer.precision.'),
+    sleepWhileTraining: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether the server sleeps while a training job runs, so that both use one GPU: it must have been started with ' +
+          '`--enable-sleep-mode` and `VLLM_SERVER_DEV_MODE=1`, and serve one run at a time. Left out = not.',
+      ),
     structuredOutput: adapterServerFields.structuredOutput,
   })
   .describe('vLLM, with the policies as LoRA adapters over one base model.');

@@ -2,7 +2,7 @@
 import type { Experiment } from './experiment.ts';
 
 /** Launchers that start one process a job. */
-const singleProcess: readonly string[] = ['resident', 'process', 'ray'];
+const singleProcess: readonly string[] = ['resident', 'process', 'ray', 'kubernetes'];
 
 export function* trainerProblems({ trainer, agent, environment }: Experiment): Generator<string> {
   const { processes = 1, launcher, sharding } = trainer;

@@ -18,7 +18,7 @@ export async function runEpochPipeline<Committed>(
   runner: StepRunner,
 ): Promise<Committed> {
   const { run, settings, epoch, state } = start;
-  const { trains, sharesWeights = false } = settings;
+  const { trains, sharesWeights = false, concurrentUpdates = false } = settings;
   const input = { run, epoch, state };
 
   const sampled = await sampleEpoch(activities, start, runner);
@@ -30,22 +30,32 @@ export async function runEpochPipeline<Committed>(
   );
 
   // Each policy that trains becomes a new version, which the model servers load.
-  const agent = trains.agent
-    ? await runner.step('train agent', () =>
-        activities.trainAgent({ ...input, traces, rewards, scores, decisions }),
-      )
-    : unchanged(state.agent);
-  const environment = trains.environment
-    ? await runner.step('train environment', () =>
-        activities.trainEnvironment({
-          ...input,
-          environmentPool: pools.environmentPool,
-          decisions,
-          // One model in both roles: the simulator's update starts from what the agent's has made of it.
-          ...(sharesWeights && { policy: weightsInRole(agent.policy, 'environment', state.environment) }),
-        }),
-      )
-    : unchanged(state.environment);
+  const trainAgent = async (): Promise<Trained> =>
+    trains.agent
+      ? runner.step('train agent', () =>
+          activities.trainAgent({ ...input, traces, rewards, scores, decisions }),
+        )
+      : unchanged(state.agent);
+  const trainEnvironment = async (from?: Trained): Promise<Trained> =>
+    trains.environment
+      ? runner.step('train environment', () =>
+          activities.trainEnvironment({
+            ...input,
+            environmentPool: pools.environmentPool,
+            decisions,
+            ...(from && { policy: weightsInRole(from.policy, 'environment', state.environment) }),
+          }),
+        )
+      : unchanged(state.environment);
+  // Neither update reads what the other writes, but for one model in both roles: there the simulator's update
+  // starts from what the agent's has made of it.
+  const inTurn = async (): Promise<[Trained, Trained]> => {
+    const trained = await trainAgent();
+    return [trained, await trainEnvironment(sharesWeights ? trained : undefined)];
+  };
+  const [agent, environment] = concurrentUpdates
+    ? await Promise.all([trainAgent(), trainEnvironment()])
+    : await inTurn();
   const trainedAgent = sharesWeights
     ? weightsInRole(environment.policy, 'agent', agent.policy)
     : agent.policy;

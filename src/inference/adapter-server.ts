@@ -20,6 +20,11 @@ export interface AdapterServer {
    * @param model null = the base model
    */
   likeliest(model: string | null, prompts: readonly (readonly number[])[]): Promise<TokenLogprobs[]>;
+  /**
+   * Puts the server to sleep, whose weights then leave the GPU, or wakes it. One that is so already is left alone.
+   * @throws ModelUnavailable, RequestRefused for a server that cannot sleep
+   */
+  setAsleep(isAsleep: boolean): Promise<void>;
 }
 
 /** The server cannot load the adapter; the folder may be damaged. */

@@ -49,6 +49,10 @@ export function createSglangAdapters(server: ServerAddress): AdapterServer {
       throw new AdapterNotLoaded(message, { server: root, reason: shortReason(message) });
     },
     unload,
+    setAsleep() {
+      // It has no way to say whether it sleeps, and ends itself when it is told twice.
+      return Promise.reject(new RequestRefused(`${root}: SGLang is not put to sleep`));
+    },
     async likeliest(model, prompts) {
       const { status, text } = await call('/generate', {
         input_ids: prompts,

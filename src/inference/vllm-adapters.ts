@@ -8,6 +8,7 @@ import { shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelNotServed, RequestRefused } from './policy-client.ts';
 import { createCaller, failureOf, parseBody } from './server-calls.ts';
 import type { ServerAddress } from './server-urls.ts';
+import { serverRoot } from './server-urls.ts';
 
 /** Tokens that are asked for at each place: more than a canary has, and less than `--max-logprobs` allows. */
 const LIKELIEST = 10;
@@ -69,6 +70,24 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
           `answer of ${name}: got ${choices.length} choices; expected ${prompts.length}, each with log-probabilities`,
         );
       return choices.map(({ logprobs }) => tokenLogprobs(logprobs.top_logprobs[0]));
+    },
+    async setAsleep(isAsleep) {
+      const root = serverRoot(baseUrl);
+      const callRoot = createCaller({ ...server, baseUrl: root });
+      const answered = async (path: string, body?: object): Promise<string> => {
+        const { status, text } = await callRoot(path, body);
+        if (status === 200) return text;
+        const remedy = status === 404 ? '; start it with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1' : '';
+        throw failureOf(root, status, `${root}${path} answered ${status}: ${text}${remedy}`);
+      };
+      const { is_sleeping } = parseBody(
+        z.object({ is_sleeping: z.boolean() }),
+        await answered('/is_sleeping'),
+        `state of ${root}`,
+      );
+      if (is_sleeping === isAsleep) return;
+      // Level 1 keeps the weights in the machine's memory; at level 2 adapters have been lost.
+      await answered(isAsleep ? '/sleep?level=1' : '/wake_up', {});
     },
   };
 }

@@ -45,7 +45,8 @@ export const phaseLimits = ({ durability }: Experiment): PhaseLimits => ({
  * @throws InvalidConfig for an arm that the world cannot serve
  */
 export function workflowSettings(experiment: Experiment, world: World): WorkflowSettings {
-  const { name, arm, epochs, evaluation, durability, agent, environment, guards, maxTokens } = experiment;
+  const { name, arm, epochs, evaluation, durability, agent, environment, guards, trainer, maxTokens } =
+    experiment;
   const problem = armProblem(arm, world) ?? exactProblem(evaluation, world);
   if (problem !== undefined) throw new InvalidConfig(`experiment: ${problem}`);
   const heldOut = world.heldOutTasks(randomStream(0)).length;
@@ -66,6 +67,7 @@ export function workflowSettings(experiment: Experiment, world: World): Workflow
     trains: { agent: agent.training !== null, environment: environment.training !== null },
     ...(agent.training?.dynamicSampling && { dynamicSampling: agent.training.dynamicSampling }),
     ...(environment.sharesWeights === 'always' ? { sharesWeights: true as const } : {}),
+    ...(trainer.concurrentUpdates ? { concurrentUpdates: true as const } : {}),
     ...(drawsFromPool(arm) ? { writesPool: true as const } : {}),
     ...(guards.coldStart ? { checksColdStart: true as const } : {}),
     ...(guards.gateAgent && agent.training !== null ? { gateEvery: guards.gateAgent.every } : {}),

@@ -90,6 +90,7 @@ export function meterClients(metrics: Metrics | undefined, baseUrl: string): Cli
       load: (...adapter) => measure('load', undefined, () => adapters.load(...adapter)),
       unload: (...adapter) => measure('unload', undefined, () => adapters.unload(...adapter)),
       likeliest: (...prompts) => measure('likeliest', undefined, () => adapters.likeliest(...prompts)),
+      setAsleep: (isAsleep) => adapters.setAsleep(isAsleep),
     }),
   };
 }

@@ -11,26 +11,49 @@ export interface SessionUsage {
 /** Linux counts processor time in hundredths of a second, whatever its own clock. */
 const msPerTick = 10;
 
-/**
- * Processor time and storage traffic of a session, children included; those of children that have ended are
- * in their parent's. Undefined if nothing can be known: no `/proc`, or no such session.
- */
-export async function sessionUsage(session: number): Promise<SessionUsage | undefined> {
+interface ProcessStat {
+  pid: number;
+  parent: number;
+  session: number;
+  /** Of itself and of its children that have ended. */
+  cpuMs: number;
+}
+
+async function processStats(): Promise<ProcessStat[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const usage = { cpuMs: 0, ioBytes: 0 };
-  let processes = 0;
+  const stats: ProcessStat[] = [];
   for (const pid of pids) {
     const stat = await readOrEmpty(`/proc/${pid}/stat`);
     // The name of the program is in parentheses, and may hold anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (Number(fields[3]) !== session) continue;
-    processes += 1;
+    if (fields.length < 15) continue;
     // utime, stime, cutime and cstime.
-    for (const ticks of fields.slice(11, 15)) usage.cpuMs += Number(ticks) * msPerTick;
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    const [parent, session] = [Number(fields[1]), Number(fields[3])];
+    stats.push({ pid: Number(pid), parent, session, cpuMs: ticks * msPerTick });
+  }
+  return stats;
+}
+
+/**
+ * Processor time and storage traffic of a session, children included; those of children that have ended are
+ * in their parent's. Children that lead sessions of their own, as those of torchrun, count with theirs. Undefined
+ * if nothing can be known: no `/proc`, or no such session.
+ */
+export async function sessionUsage(session: number): Promise<SessionUsage | undefined> {
+  const all = await processStats();
+  const own = new Set(all.filter((stat) => stat.session === session).map(({ pid }) => pid));
+  const sessions = new Set([
+    session,
+    ...all.filter(({ parent }) => own.has(parent)).map((child) => child.session),
+  ]);
+  const usage = { cpuMs: 0, ioBytes: 0 };
+  for (const { pid, cpuMs } of all.filter((stat) => sessions.has(stat.session))) {
+    usage.cpuMs += cpuMs;
     const io = await readOrEmpty(`/proc/${pid}/io`);
     for (const [, bytes] of io.matchAll(/^(?:read|write)_bytes: (\d+)$/gm)) usage.ioBytes += Number(bytes);
   }
-  return processes === 0 ? undefined : usage;
+  return own.size === 0 ? undefined : usage;
 }
 
 /** A process may end between two reads. */

@@ -121,6 +121,8 @@ export const workflowSettingsSchema = z.strictObject({
   trains: z.strictObject({ agent: z.boolean(), environment: z.boolean() }),
   /** Whether one model plays both roles, so that each update is of both; absent = not. */
   sharesWeights: z.literal(true).exactOptional(),
+  /** Whether both updates run at a time; absent = one after the other. */
+  concurrentUpdates: z.literal(true).exactOptional(),
   /** Whether epoch 0 writes the data set that all epochs draw from. */
   writesPool: z.literal(true).exactOptional(),
   /** Whether epoch 0 checks the initial policies; absent = not. */

@@ -148,6 +148,7 @@ export function createModelClients(
             ),
           unload: (name) => send(maxLoadMs, () => server.unload(name)),
           likeliest: (...prompts) => send(maxLoadMs, () => server.likeliest(...prompts)),
+          setAsleep: (isAsleep) => send(maxLoadMs, () => server.setAsleep(isAsleep)),
         };
       });
     },

@@ -33,6 +33,7 @@ export const settings = object({
   shards: object({ generate: shards, rollOut: shards, evaluate: shards }),
   trains: object({ agent: boolean, environment: boolean }),
   sharesWeights: optional(boolean),
+  concurrentUpdates: optional(boolean),
   writesPool: optional(boolean),
   checksColdStart: optional(boolean),
   gateEvery: optional(every),

@@ -172,6 +172,10 @@ describe('shared weights are refused', () => {
       'environment.sharesWeights: got "start"; expected agent.model and environment.model to be the same, since one model plays both roles',
     ],
     [
+      shared('always', { 'trainer.concurrentUpdates': true }),
+      'trainer.concurrentUpdates: got true; with environment.sharesWeights "always" the second update starts from the first: leave it out',
+    ],
+    [
       shared('always', { arm: { type: 'random' } }),
       'environment.sharesWeights: got "always"; expected the arm "genenv" with both policies trained: leave it out, or set it to "start"',
     ],

@@ -532,6 +532,11 @@ const files: [string, Record<string, unknown>, string][] = [
     'agent.model.warmUp.rows: got 50; expected at least one batch (64)',
   ],
   [
+    'sleep of a vLLM that is started without it',
+    { ...pretrained, serving: { type: 'vllm', sleepWhileTraining: true } },
+    'serving.sleepWhileTraining: got true; the embedded stack starts vLLM without its sleep mode: start one yourself and give serving.baseUrl',
+  ],
+  [
     'several processes of a launcher that starts one',
     { 'trainer.processes': 2 },
     'trainer.processes: got 2; expected 1, since trainer.launcher "resident" starts one process',

@@ -118,7 +118,7 @@ def _finish(
         return
     work.progress("loading", 0, 0, None)
     if job.device_lock is not None:
-        lock = device_lock(Path(job.device_lock), ranks.local_rank)
+        lock = device_lock(Path(job.device_lock), ranks.local_rank, os.environ.get("CUDA_VISIBLE_DEVICES"))
         wait_for_locks(lock, ranks, reports_waiting(work, stop_conditions.check))
     from genenv_trainer.setup import prepare_job
 
@@ -147,14 +147,14 @@ def _finish(
     ranks.first(publish)
 
 
-def device_lock(path: Path, local_rank: int) -> Path:
-    """The lock of the device of a process: `device-<n>.lock` for the first one, counted on for the others."""
-    if local_rank == 0:
-        return path
-    match = re.fullmatch(r"(.*?)([0-9]+)(\.lock)", path.name)
-    if match is None:
-        return path.with_name(f"{path.name}.{local_rank}")
-    return path.with_name(f"{match[1]}{int(match[2]) + local_rank}{match[3]}")
+def device_lock(path: Path, local_rank: int, visible: str | None) -> Path:
+    """The lock of the device of a process: `device-<n>.lock`, n its local rank, or what CUDA_VISIBLE_DEVICES has
+    there. So two workers of a machine, each with a device of its own, do not wait for each other."""
+    names = re.split(r"\s*,\s*", visible.strip()) if visible else []
+    name = names[local_rank] if local_rank < len(names) else str(local_rank)
+    if not re.fullmatch("[0-9A-Za-z-]{1,100}", name):
+        name = str(local_rank)
+    return path.with_name(path.name.replace("device-0.", f"device-{name}."))
 
 
 def wait_for_locks(path: Path, ranks: Ranks, check: Callable[[], None]) -> None:

@@ -251,9 +251,11 @@ def test_an_environment_that_torchrun_does_not_make_is_refused(env, problem):
 
 def test_locks_of_devices_are_counted_on():
     name = Path("/devices/device-0.lock")
-    assert [device_lock(name, rank).name for rank in (0, 1, 7)] == [
-        "device-0.lock", "device-1.lock", "device-7.lock",
+    assert [device_lock(name, rank, None).name for rank in (0, 1)] == ["device-0.lock", "device-1.lock"]
+    assert [device_lock(name, rank, "3, GPU-5f,../x").name for rank in (0, 1, 2, 3)] == [
+        "device-3.lock", "device-GPU-5f.lock", "device-2.lock", "device-3.lock",
     ]
+    assert device_lock(name, 0, "").name == "device-0.lock"
 
 
 def test_torchrun_itself(undisturbed, tmp_path):

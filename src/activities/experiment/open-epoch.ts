@@ -1,4 +1,5 @@
 import { parseExperiment } from '../../config/parse-experiment.ts';
+import { wakeServers } from '../../inference/sleeping-servers.ts';
 import { cutLedger } from '../../runs/cut-ledger.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
@@ -41,6 +42,7 @@ export function createOpenEpoch(dependencies: Dependencies) {
       await folder.appendEvent({ type: 'moved', from: lastCommittedEpoch, epoch: last.epoch });
     const nextEpoch = last === null ? 0 : last.epoch + 1;
     const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), nextEpoch);
+    await wakeServers(dependencies, experiment.serving);
     const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
     const { quotas, store } = dependencies;
     const within = settingsWithinQuotas(settings, quotas, store, { lines, tokens: last?.state.tokens ?? 0 });

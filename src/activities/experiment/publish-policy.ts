@@ -1,5 +1,6 @@
 import type { Experiment } from '../../config/experiment.ts';
 import { ensurePolicyServed, withdrawPolicies } from '../../inference/publish.ts';
+import { wakeServers } from '../../inference/sleeping-servers.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import { stalePolicies } from '../../runs/stale-policies.ts';
 import type { PublishInput } from '../../types/activity-inputs.ts';
@@ -9,6 +10,7 @@ import type { Dependencies } from '../dependencies.ts';
 export function createPublishPolicy(dependencies: Dependencies) {
   return async ({ run, policy }: PublishInput): Promise<void> => {
     const { serving } = await dependencies.store.json<Experiment>(run.experiment);
+    await wakeServers(dependencies, serving);
     await ensurePolicyServed(dependencies, serving, policy);
     if (serving.type === 'embedded') return;
     const opened = await openRun(dependencies.runFolder(run.id));

@@ -1,6 +1,7 @@
 import { zipRecords } from '../../async/streams.ts';
 import { agentSteps, stepAt } from '../../coevolution/optimizer-steps.ts';
 import type { AgentTraining } from '../../config/policies.ts';
+import { putServersToSleep } from '../../inference/sleeping-servers.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
 import type { Phase } from '../../runtime/run-once.ts';
@@ -31,6 +32,7 @@ export function createTrainAgent(dependencies: Dependencies) {
       const skipped = keepsPolicyWithoutSignal(context.experiment, 'agent') ? learnable.skipped() : null;
       if (skipped !== null)
         return { policy: state.agent, metrics: { steps: 0 }, note: updateNote('agent', skipped) };
+      await putServersToSleep(dependencies, context.experiment.serving);
       const { policy, metrics, note, result } = await trainPolicy(dependencies, context, {
         kind: 'grpo',
         phase: { run: input.run.id, name: 'train agent' },

@@ -4,6 +4,7 @@ import { cutIntoSteps, stepCount } from '../../coevolution/optimizer-steps.ts';
 import { capFamilies, hasFlatRewards } from '../../coevolution/guards.ts';
 import { effectiveSampleSize, regressionWeights } from '../../coevolution/regression-weights.ts';
 import type { Experiment } from '../../config/experiment.ts';
+import { putServersToSleep } from '../../inference/sleeping-servers.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -62,6 +63,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
           metrics: simulatorMetrics({ metrics: {}, result: skipped }, batches.flat()),
           note: updateNote('environment', skipped),
         };
+      await putServersToSleep(dependencies, experiment.serving);
       const trained = await trainPolicy(dependencies, context, {
         kind: 'rwr',
         phase: { run: input.run.id, name: 'train environment' },

@@ -4,6 +4,7 @@ import { positionsFromScratch } from '../../config/models.ts';
 import type { ModelSettings } from '../../config/models.ts';
 import { servedName } from '../../config/policy-servers.ts';
 import { dialogueTokens } from '../../inference/character-tokens.ts';
+import { putServersToSleep } from '../../inference/sleeping-servers.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import { weightsInRole } from '../../epochs/shared-weights.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -53,8 +54,9 @@ export function createWarmUp(dependencies: Dependencies) {
       durability: { heartbeatSeconds: durability.heartbeatSeconds },
       ...Object.fromEntries(corpora.map((corpus) => [corpus, { model: experiment[corpus].model }])),
     });
+    const { serving } = experiment;
     const policy = await mutex.runExclusive(recipe.sha256, activityContext(), () =>
-      warmUpOnce(dependencies, recipe, corpora, run.id),
+      warmUpOnce(dependencies, recipe, corpora, { id: run.id, serving }),
     );
     return weightsInRole(policy, role, policy);
   };
@@ -63,13 +65,13 @@ export function createWarmUp(dependencies: Dependencies) {
 /**
  * @param recipe the fields of an experiment that the weights depend on
  * @param corpora the roles that the model is warmed up for: two if it plays both
- * @param runId the run that needs it, among those that share it
+ * @param needed the run that needs it, among those that share it, and its servers
  */
 function warmUpOnce(
   dependencies: Dependencies,
   recipe: FileRef,
   corpora: readonly PolicyRole[],
-  runId: string,
+  needed: { id: string; serving: Experiment['serving'] },
 ): Promise<PolicyVersion> {
   const input = { run: { id: sharedId, experiment: recipe }, epoch: 0 };
   return runPhaseOnce(dependencies, `warm-up-${corpora.join('-')}`, input, async (context) => {
@@ -78,9 +80,10 @@ function warmUpOnce(
     const { model } = experiment[role];
     if (model.type === 'pretrained') await dependencies.requireModelFolder(`${role}.model.path`, model.path);
     const { heartbeat } = dependencies.activityContext();
+    await putServersToSleep(dependencies, needed.serving);
     const { policy } = await trainPolicy(dependencies, context, {
       kind: 'supervised',
-      phase: { run: runId, name: 'warm up' },
+      phase: { run: needed.id, name: 'warm up' },
       role,
       epoch: 0,
       model,
