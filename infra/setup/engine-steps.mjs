@@ -8,6 +8,7 @@ import { unpackPrometheus } from './prometheus.mjs';
 import { buildGoEngine } from './go-engine.mjs';
 import { installLock } from './python-environment.mjs';
 import { run } from './run-command.mjs';
+import { unpackSlurm } from './slurm.mjs';
 import { buildingFolder } from './unfinished.mjs';
 import { environmentReady, isStamped, makeEnvironment, writeStamp } from './virtual-environment.mjs';
 
@@ -72,6 +73,7 @@ const remedies = {
   postgresql: debianRemedy,
   prometheus: debianRemedy,
   ray: pythonRemedy,
+  slurm: debianRemedy,
   smollm2: indexRemedy,
   'temporal-server': goRemedy,
   versitygw: goRemedy,
@@ -86,6 +88,7 @@ const makers = {
   kubernetes: buildKubernetes,
   postgresql: unpackPostgresql,
   prometheus: unpackPrometheus,
+  slurm: unpackSlurm,
   smollm2: makeModel,
   'temporal-server': buildGoEngine,
   versitygw: buildGoEngine,

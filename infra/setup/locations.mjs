@@ -90,6 +90,13 @@ export const engines = {
     diskMB: 320,
     time: 'half a minute',
   },
+  slurm: {
+    what: "the scheduler Slurm from Debian's packages, for tests of its launcher",
+    lock: 'infra/engines/slurm.json',
+    downloadMB: 4,
+    diskMB: 14,
+    time: 'seconds',
+  },
   smollm2: {
     what: 'the language model SmolLM2-135M-Instruct (Apache-2.0) in float32',
     lock: 'infra/engines/smollm2.txt',

@@ -1,12 +1,12 @@
 // @ts-check
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { unpackPackages } from './debian-packages.mjs';
 import { repository } from './locations.mjs';
 import { run } from './run-command.mjs';
 
 /**
- * Unpacks PostgreSQL from Debian's packages, which works without being root and changes nothing of the
- * system. apt checks each package against the hashes of its signed lists.
+ * Unpacks PostgreSQL from Debian's packages.
  * @param {string} folder Is made, with `root/`, the packages' files; `bin` and `lib`, links into it; and
  * `packages.txt`, which names the versions.
  * @param {{ lock: string }} engine
@@ -16,15 +16,7 @@ export async function unpackPostgresql(folder, { lock }) {
   const major = await packagedMajor();
   if (major < least) throw new Error(`apt offers PostgreSQL ${major}; Temporal needs ${least} or newer`);
   const wanted = packages.map((/** @type {string} */ name) => name.replace('{major}', String(major)));
-  const names = [...new Set([...wanted, ...(await missingFor(wanted))])];
-  const archives = join(folder, 'archives');
-  const root = join(folder, 'root');
-  mkdirSync(archives, { recursive: true });
-  await run('apt-get', ['download', ...names], { cwd: archives });
-  const files = readdirSync(archives).sort();
-  for (const file of files) await run('dpkg-deb', ['--extract', join(archives, file), root]);
-  rmSync(archives, { recursive: true });
-  writeFileSync(join(folder, 'packages.txt'), `${files.join('\n')}\n`);
+  const root = await unpackPackages(folder, wanted);
   const link = (/** @type {string} */ name, /** @type {string} */ target) =>
     symlinkSync(relative(folder, target), join(folder, name));
   link('bin', join(root, 'usr/lib/postgresql', String(major), 'bin'));
@@ -40,14 +32,4 @@ async function packagedMajor() {
   if (major === undefined)
     throw new Error('apt knows no package postgresql; `apt-get update` reads its lists');
   return Number(major);
-}
-
-/**
- * What these packages need and this system lacks.
- * @param {string[]} packages
- * @returns {Promise<string[]>}
- */
-async function missingFor(packages) {
-  const simulated = await run('apt-get', ['install', '--simulate', '--no-install-recommends', ...packages]);
-  return [...simulated.matchAll(/^Inst (\S+)/gm)].map(([, name]) => String(name));
 }

@@ -10,6 +10,7 @@ import {
 import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 import { modelSchema } from './models.ts';
 import { simulatorServerSchema } from './serving.ts';
+import { slurmLauncherSchema } from './slurm.ts';
 
 export const samplingSchema = z
   .strictObject({
@@ -219,6 +220,10 @@ export const trainerSchema = z
         z
           .strictObject({ type: z.literal('kubernetes') })
           .describe('A Job of the namespace, image and queue that the worker’s operator has chosen.'),
+        z
+          .strictObject({ type: z.literal('torchrun') })
+          .describe('torchrun with `trainer.processes` processes on the worker’s host, one a GPU.'),
+        slurmLauncherSchema,
       ])
       .default({ type: 'resident' })
       .describe('How the process of a job is started.'),

@@ -7,6 +7,8 @@ const names = new Set([
   ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'TRACEPARENT', 'TRACESTATE', 'DO_NOT_TRACK'],
   // The mark of the embedded stack, by which its processes are found again.
   ...['GENENV_STACK_HOME', 'GENENV_UMASK'],
+  // Where the cluster's configuration is, which Slurm's programs read.
+  'SLURM_CONF',
 ]);
 
 /** Beginnings of the names of variables that libraries read. */

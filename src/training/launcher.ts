@@ -18,7 +18,7 @@ const name = z.string().min(1).max(200);
 
 /** `launch.json`: where the job of a work folder was started. Written before it is, and again with its id. */
 export const launchSchema = z.strictObject({
-  type: z.enum(['resident', 'process', 'ray', 'kubernetes']),
+  type: z.enum(['resident', 'process', 'torchrun', 'slurm', 'ray', 'kubernetes']),
   key: z.string().regex(/^[0-9a-f]{64}$/),
   fence: z.int().min(1),
   /** The back end's own name or number of the job; null until it has said one. */
@@ -33,12 +33,12 @@ export type JobHandle = Launch & { folder: string };
 
 /**
  * What a back end knows of a job. `ended`: it has ended, or the back end answers and has no such job, without
- * `code` if nobody knows how. `unknown`: the back end does not answer.
+ * `code` and `reason` if nobody knows how. `unknown`: the back end does not answer.
  */
 export type JobState =
   | { state: 'queued'; reason: string; position?: number }
   | { state: 'running' }
-  | { state: 'ended'; code?: number }
+  | { state: 'ended'; code?: number; reason?: string }
   | { state: 'unknown'; reason: string };
 
 /** Starts training jobs in a back end, and finds them again there. Fencing is not its business: jobs do it. */
@@ -76,7 +76,8 @@ export interface Launcher {
 }
 
 /** Whether a back end gives each job devices of its own, on a host of its choice: no lock of this host holds them. */
-export const givesDevices = (type: LauncherType): boolean => type === 'ray' || type === 'kubernetes';
+export const givesDevices = (type: LauncherType): boolean =>
+  type === 'slurm' || type === 'ray' || type === 'kubernetes';
 
 /** The trainer could not be started; a later attempt may succeed. */
 export class TrainerUnavailable extends Error {

@@ -29,16 +29,22 @@ export class LocalLauncher implements Launcher {
   readonly preempts = false;
   readonly #python: Python;
   readonly #start: (submission: JobSubmission) => Promise<number | undefined>;
+  readonly #measures: 'leader' | 'writer';
   readonly #jobs = new Map<string, LocalJob>();
   readonly #meter = new WorkMeter();
 
-  /** @param start starts the process of a job, which leads a session of its own. @returns its number, if it has one */
+  /**
+   * @param start starts the process of a job, which leads a session of its own, and returns its number if it has one
+   * @param options `measures`: which process's work is the job's, the leader's or that of the one that writes progress
+   */
   constructor(
     type: LauncherType,
     python: Python,
     start: (submission: JobSubmission) => Promise<number | undefined>,
+    { measures = 'leader' }: { measures?: 'leader' | 'writer' } = {},
   ) {
     this.type = type;
+    this.#measures = measures;
     this.#python = python;
     this.#start = start;
   }
@@ -60,7 +66,7 @@ export class LocalLauncher implements Launcher {
   }
 
   async cancel(handle: JobHandle, graceMs: number): Promise<boolean> {
-    if (graceMs === 0) return this.signal(handle, 'SIGKILL');
+    if (graceMs === 0) return this.#signal(handle, 'SIGKILL');
     const folder = this.#folder(handle);
     const { linesBefore } = this.#job(handle);
     const begun = Date.now();
@@ -69,7 +75,7 @@ export class LocalLauncher implements Launcher {
       // Until its progress names its process, it may not know yet what to do when it is asked to end.
       if (!isTold && (await folder.progressLines()) > linesBefore) {
         // A job of another host, or of a system that does not tell who it is, ends by its lease.
-        if (!(await this.signal(handle, 'SIGTERM'))) return false;
+        if (!(await this.#signal(handle, 'SIGTERM'))) return false;
         isTold = true;
       }
       const mayBeDead = isTold || Date.now() - begun > maxStartMs;
@@ -88,19 +94,24 @@ export class LocalLauncher implements Launcher {
   }
 
   async hasWorked(handle: JobHandle, now: number): Promise<boolean> {
-    const process = await this.process(handle);
+    const leader = (): Promise<ProcessIdentity | undefined> => this.#process(handle);
+    const process =
+      this.#measures === 'writer' ? ((await this.#writer(handle)) ?? (await leader())) : await leader();
     return process !== undefined && (await this.#meter.hasWorked(process.pid, now));
   }
 
   /** Signals the job's processes. @returns whether it was reached */
-  protected async signal(handle: JobHandle, signal: NodeJS.Signals): Promise<boolean> {
-    return signalJob(await this.process(handle), signal);
+  async #signal(handle: JobHandle, signal: NodeJS.Signals): Promise<boolean> {
+    return signalJob(await this.#process(handle), signal);
   }
 
   /** The process that leads the job's session, if it was started here, or holds the lock of its folder. */
-  protected async process(handle: JobHandle): Promise<ProcessIdentity | undefined> {
-    const { process } = this.#job(handle);
-    if (process !== undefined) return process;
+  async #process(handle: JobHandle): Promise<ProcessIdentity | undefined> {
+    return this.#job(handle).process ?? (await this.#writer(handle));
+  }
+
+  /** The process that writes the job's progress, if it holds the lock of its folder. */
+  async #writer(handle: JobHandle): Promise<ProcessIdentity | undefined> {
     const folder = this.#folder(handle);
     const progress = await folder.progress();
     return progress && writerOf(progress.last, folder.lock);

@@ -67,6 +67,8 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
   let tokenBudget = job.settings.tokens_per_micro_batch;
   let stepsAtPreemption = -1;
   for (;;) {
+    // Before the result, which is written first: a job that ends in between is not taken for one without.
+    const previousExit = await folder.exit();
     const result = await folder.result();
     const previous = await folder.job();
     const earlier = await earlierLaunch(folder, previous, job.input_hash, launcher);
@@ -76,13 +78,14 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
       if (earlier) await queueOf(earlier).end();
       return { result, tokensPerMicroBatch: previous?.settings.tokens_per_micro_batch ?? tokenBudget };
     }
-    const previousExit = await folder.exit();
     // A job that has written its exit still holds its lock, and its memory, until its process is gone.
     if (previousExit && earlier) await waitUntilGone(launcher, earlier);
     if (previous) tokenBudget = Math.min(tokenBudget, previous.settings.tokens_per_micro_batch);
     if (previousExit?.reason === 'out_of_memory') tokenBudget = halve(tokenBudget);
     const attached =
       previous && earlier && (await launcher.state(earlier)).state !== 'ended' ? earlier : undefined;
+    // It may have ended since its result was looked for.
+    if (!attached && !previousExit && (await folder.exit())) continue;
     const linesBefore = attached ? 0 : await folder.progressLines();
     const stepsBefore = (await folder.progress())?.last.step ?? 0;
     const handle = attached ?? (await submit(folder, options, tokenBudget));
@@ -90,11 +93,12 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
       ...{ folder, launcher, handle, queue: queueOf(handle) },
       ...{ linesBefore, stepsBefore },
     };
-    await watchJob(watched, options);
+    const reason = await watchJob(watched, options);
     const exit = await folder.exit();
     if (exit === undefined)
       throw new TrainerFailed(
-        `the trainer of ${work.path} died without a word; it continues from its last step`,
+        `the trainer of ${work.path} died without a word (${launcher.describe(handle)}` +
+          `${reason === undefined ? '' : `, ${reason}`}); it continues from its last step`,
       );
     const isFinished = exit.reason === 'finished' && (await folder.result())?.input_hash === job.input_hash;
     if (isFinished || exit.reason === 'out_of_memory') continue;

@@ -48,12 +48,13 @@ export interface WatchedJob {
 /**
  * Returns when the job has ended, for whatever reason. It lives as long as its back end says so, or it writes
  * progress; what waits in a queue does not stall.
+ * @returns what its back end says of its end, if it says something
  * @throws TrainerFailed for a job that stalls, which is ended; the signal's reason when it aborts
  */
 export async function watchJob(
   { folder, launcher, handle, queue, linesBefore, stepsBefore }: WatchedJob,
   options: WatchOptions,
-): Promise<void> {
+): Promise<string | undefined> {
   const { signal, stallMs } = options;
   let linesSeen = linesBefore;
   let stepsSeen = stepsBefore;
@@ -88,7 +89,7 @@ export async function watchJob(
       lastProbe = now;
       endedAt = undefined;
     }
-    if (hasEnded) return;
+    if (hasEnded) return undefined;
     if (now - lastLease > leaseMs) {
       await folder.touchLease();
       lastLease = now;
@@ -100,7 +101,7 @@ export async function watchJob(
       if (isQueued || state.state === 'queued') lastLife = lastProgress = now;
       isQueued = state.state === 'queued' || (isQueued && state.state === 'unknown');
       endedAt = state.state === 'ended' ? (endedAt ?? now) : undefined;
-      if (endedAt !== undefined && now - endedAt >= launcher.settleMs) return;
+      if (state.state === 'ended' && now - endedAt! >= launcher.settleMs) return state.reason;
       if (state.state === 'queued') {
         await queue.note();
         options.onQueued?.(state, handle);

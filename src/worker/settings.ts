@@ -4,6 +4,7 @@ import { endpointsSource } from '../config/endpoints.ts';
 import type { EndpointsSource } from '../config/endpoints.ts';
 import { kubernetesFile } from '../config/kubernetes.ts';
 import { dataFolders, modelFolders } from '../config/permitted-folders.ts';
+import { SLURM_ARGUMENTS, slurmArguments } from '../config/slurm.ts';
 import { readQuotas } from '../runs/quotas.ts';
 import type { Quotas } from '../runs/quotas.ts';
 import type { MetricsAddress } from '../telemetry/metrics-server.ts';
@@ -22,6 +23,8 @@ export interface WorkerSettings {
   /** The vLLM that the embedded stack has started for this worker's runs. */
   vllmServer: string | undefined;
   trainerSocket: string;
+  /** Options of `sbatch` that the operator adds to every job. */
+  slurmArguments: readonly string[];
   python: string;
   queues: readonly QueueName[];
   /** Folder of downloaded benchmark data. */
@@ -76,6 +79,7 @@ export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | 
     devices: resolve(environment.GENENV_DEVICES ?? `${home}/stack/devices`),
     policyServer: environment.GENENV_POLICY_SERVER ?? 'http://127.0.0.1:8741/v1',
     vllmServer: environment.GENENV_VLLM_SERVER,
+    slurmArguments: slurmArguments(environment[SLURM_ARGUMENTS]),
     trainerSocket: environment.GENENV_TRAINER_SOCKET ?? `${home}/stack/trainer.sock`,
     python: pythonPath(),
     queues: selected as QueueName[],

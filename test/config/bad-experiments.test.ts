@@ -648,9 +648,14 @@ const files: [string, Record<string, unknown>, string][] = [
     'world.simulatorFormat: got "chatml"; expected "plain", since chat completions (environment.serving.api) apply the model’s own template',
   ],
   [
+    'a partition that is an option of a command',
+    { 'trainer.launcher': { type: 'slurm', partition: '--wrap=id' } },
+    'trainer.launcher.partition: got "--wrap=id"; expected letters, digits, "_", "." and "-", 64 at most',
+  ],
+  [
     'an unknown launcher',
-    { 'trainer.launcher': { type: 'slurm' } },
-    'trainer.launcher.type: got "slurm"; allowed: "resident", "process", "ray", "kubernetes"',
+    { 'trainer.launcher': { type: 'condor' } },
+    'trainer.launcher.type: got "condor"; allowed: "resident", "process", "ray", "kubernetes", "torchrun", "slurm"',
   ],
   [
     'an unknown device',

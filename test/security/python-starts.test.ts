@@ -76,6 +76,7 @@ test('only one file starts Python', () => {
     'src/cli/lib/environment-checks.ts',
     'src/cli/lib/stack.ts',
     'src/dev-stack/processes.ts',
+    'src/processes/program.ts',
     'src/processes/python.ts',
     'src/runtime/process-identity.ts',
   ]);

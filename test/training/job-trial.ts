@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -18,6 +19,8 @@ export const python = new Python('python3', process.env);
 export const scriptFile = new URL('jobs/job.py', import.meta.url).pathname;
 
 export interface Trial {
+  /** Hash of its inputs. */
+  key: string;
   work: WorkFolder;
   progress: JobProgress[];
   damages: Damage[];
@@ -48,6 +51,8 @@ export async function trial(
   } = {},
 ): Promise<Trial> {
   const work = await openWork(await temporaryFolder(), someKey());
+  // Jobs of one cluster have names of their own.
+  const key = randomBytes(32).toString('hex');
   const progress: JobProgress[] = [];
   const damages: Damage[] = [];
   const children: ChildProcess[] = [];
@@ -63,13 +68,14 @@ export async function trial(
   const job = {
     format: 1,
     kind: 'grpo',
-    input_hash: 'a'.repeat(64),
+    input_hash: key,
     settings: { tokens_per_micro_batch: 4096 },
   } as Omit<TrainingJob, 'fence'>;
   const file = (name: string) => readFile(join(work.path, name), 'utf8').catch(() => undefined);
   const write = (name: string, text: string) => writeFile(join(work.path, name), text);
   await write('script.json', JSON.stringify(script));
   return {
+    key,
     work,
     progress,
     damages,
@@ -98,3 +104,9 @@ export async function trial(
       }),
   };
 }
+
+export const failureOf = (running: Promise<unknown>): Promise<unknown> =>
+  running.then(
+    () => 'finished',
+    (error: unknown) => error,
+  );

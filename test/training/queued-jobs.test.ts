@@ -5,7 +5,7 @@ import { LocalLauncher } from '../../src/training/local-launcher.ts';
 import { plannedHandle } from '../../src/training/launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from '../../src/training/launcher.ts';
 import { unseal } from '../../src/training/job-folder.ts';
-import { python, scriptFile, trial } from './job-trial.ts';
+import { failureOf, python, scriptFile, trial } from './job-trial.ts';
 import type { Trial } from './job-trial.ts';
 
 /** A back end with a queue, which starts a job when the test says so. It outlives the workers. */
@@ -55,8 +55,6 @@ class Queue {
     return this.#local.state(handle);
   }
 }
-
-const failureOf = (running: Promise<unknown>): Promise<unknown> => running.catch((error: unknown) => error);
 
 async function launchOf({ work }: Trial): Promise<unknown> {
   return unseal(await readFile(join(work.path, 'launch.json'), 'utf8'));

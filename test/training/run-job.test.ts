@@ -10,7 +10,7 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import { seal } from '../../src/training/job-folder.ts';
 import { TrainerFailed } from '../../src/training/watch-job.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
-import { trial } from './job-trial.ts';
+import { failureOf, trial } from './job-trial.ts';
 import type { Trial } from './job-trial.ts';
 
 function isThere(pid: number): boolean {
@@ -21,11 +21,6 @@ function isThere(pid: number): boolean {
   }
 }
 
-const failureOf = (running: Promise<unknown>): Promise<unknown> =>
-  running.then(
-    () => 'finished',
-    (error: unknown) => error,
-  );
 const started = (job: Trial, times = 1) =>
   expect.poll(() => job.starts(), { timeout: 10_000 }).toHaveLength(times);
 

@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import type { Experiment } from '../../config/experiment.ts';
-import { exitCodes } from '../context.ts';
+import { exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 
 export function addDoctor({ program, context, exit }: CommandParts): void {
@@ -14,8 +15,12 @@ export function addDoctor({ program, context, exit }: CommandParts): void {
     .action(async (file: string | undefined) => exit(await doctor(file, context)));
 }
 
+/** Training jobs of this host that are listed. */
+const maxJobs = 20;
+
 async function doctor(file: string | undefined, context: CliContext): Promise<ExitCode> {
   const { checkEnvironment } = await import('../lib/environment-checks.ts');
+  const { note } = await import('../lib/check.ts');
   const { plainTable } = await import('../lib/table.ts');
   const experiments = file === undefined ? [] : await readExperiments(file);
   const checks = await checkEnvironment(context);
@@ -24,6 +29,10 @@ async function doctor(file: string | undefined, context: CliContext): Promise<Ex
     const { checkExperiment } = await import('../lib/file-checks.ts');
     checks.push(...(await checkExperiment(experiment, context)));
   }
+  const { storedJobs } = await import('../lib/training-jobs.ts');
+  const store = context.env.GENENV_STORE ?? join(homeFolder(context.env), 'store');
+  for (const { job, log } of (await storedJobs(store)).slice(0, maxJobs))
+    checks.push(note('Training job', `${job}; its log: ${log}`));
   const table = plainTable(['', 'what', 'found']);
   for (const { what, state, finding } of checks) table.push([state, what, finding]);
   context.print(table.toString());

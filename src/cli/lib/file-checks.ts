@@ -37,6 +37,7 @@ import { externalTemporal } from './session.ts';
 import { runningStack } from './stack.ts';
 import { byteText, countText } from './text.ts';
 import { checkSglang } from './sglang-checks.ts';
+import { checkSlurm } from './slurm-checks.ts';
 import { checkVllm } from './vllm-checks.ts';
 
 /** Whether this machine and the model server have what an experiment needs. */
@@ -48,6 +49,7 @@ export async function checkExperiment(experiment: Experiment, context: CliContex
     checkDisk(estimate, context),
     ...checkLengths(experiment, estimate),
     ...checkEngine(experiment),
+    ...(await checkLauncher(experiment, context)),
     ...(await checkServer(experiment, world, context)),
     ...(await checkServersApart(experiment, context)),
   ];
@@ -112,6 +114,10 @@ function checkLengths(experiment: Experiment, { longest }: RunEstimate): Check[]
         )
       : ok(what, `${needed} of ${countText(limit)}`);
   });
+}
+
+async function checkLauncher({ trainer }: Experiment, { env }: CliContext): Promise<Check[]> {
+  return trainer.launcher.type === 'slurm' ? [await checkSlurm(trainer.launcher, env)] : [];
 }
 
 function checkEngine(experiment: Experiment): Check[] {

@@ -12,6 +12,8 @@ import { progressScreen } from './progress-display.ts';
 import { currentState, QUERY_MS } from './run-activity.ts';
 import type { CurrentState, RunActivity } from './run-activity.ts';
 import { plainTable } from './table.ts';
+import { currentJobs, jobsText } from './training-jobs.ts';
+import type { JobStatus } from './training-jobs.ts';
 import { rateText, timeText } from './text.ts';
 
 const RECENT_EPOCHS = 5;
@@ -48,6 +50,8 @@ export interface RunStatus {
   retunes: Retune[];
   /** The last requests, the newest last. */
   requests: Pick<RunRequest, 'request' | 'identity' | 'time'>[];
+  /** Training jobs that it waits for. */
+  jobs: JobStatus[];
   /** Command that resumes it; null while it runs, and when it is finished. */
   goOn: string | null;
   folder: string;
@@ -72,6 +76,10 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
       forkedFrom: await lineage(folder),
       retunes: await folder.readRetunes(),
       requests: await lastRequests(folder, client),
+      jobs:
+        client !== null && current.state === 'running'
+          ? await currentJobs(client, folder.id, current.progress?.epoch ?? (run.epoch ?? 0) + 1)
+          : [],
       goOn: resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null,
       arm: armName(run.experiment.arm),
       epoch: run.epoch ?? 0,
@@ -126,6 +134,7 @@ const unreadableRun = (folder: RunFolder): RunStatus => ({
   forkedFrom: [],
   retunes: [],
   requests: [],
+  jobs: [],
   goOn: null,
   folder: folder.path,
 });
@@ -187,6 +196,7 @@ export function runDetails(run: RunStatus): string {
   if (run.forkedFrom.length > 0) details.push(['lineage', lineageText(run.forkedFrom)]);
   if (run.retunes.length > 0) details.push(['retuned', retunesText(run.retunes)]);
   if (run.requests.length > 0) details.push(['asked', requestsText(run.requests)]);
+  if (run.jobs.length > 0) details.push(['training job', jobsText(run.jobs, ' '.repeat(NAME_WIDTH))]);
   details.push(['folder', run.folder]);
   if (run.problem !== null) details.push(['problem', run.problem]);
   const text = details.map(([name, value]) => name.padEnd(NAME_WIDTH) + value).join('\n');
