@@ -8,6 +8,7 @@ import type { LedgerEntry } from '../src/runs/ledger-entry.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
 import { createDataConverter } from '../src/temporal/data-converter.ts';
 import { readPayloadKeys } from '../src/temporal/payload-keys.ts';
+import { repeatRequests } from '../src/temporal/request-retries.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
 import type { experimentWorkflow as experiment } from '../src/workflows/experiment.ts';
 import { freePort } from './free-port.ts';
@@ -250,7 +251,10 @@ export class LiveStack implements AsyncDisposable {
       async () => {
         if (!this.isShared) this.temporal.expectAlive('Temporal answered');
         try {
-          this.#connection = await Connection.connect({ address: this.address });
+          this.#connection = await Connection.connect({
+            address: this.address,
+            interceptors: [repeatRequests],
+          });
           return await servesWorkflows(this.#connection);
         } catch {
           return false;
