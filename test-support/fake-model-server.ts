@@ -138,7 +138,9 @@ export class FakeModelServer extends FakeServer {
 
   /** Undefined if there is nothing at that address. */
   #replyTo(url: string | undefined, body: Buffer): Reply | undefined {
-    const { chat, contextLength = null } = this.#options;
+    const { chat, contextLength = null, seedRule } = this.#options;
+    const named = /^\/v1\/models\/([^/]+)$/.exec(url ?? '')?.[1];
+    if (named !== undefined && seedRule === 'embedded') return this.#card(decodeURIComponent(named));
     switch (url) {
       case '/is_sleeping':
         return { status: 200, body: { is_sleeping: this.isAsleep } };
@@ -150,7 +152,7 @@ export class FakeModelServer extends FakeServer {
       case '/health':
         return { status: 200, body: '' };
       case '/v1/models':
-        return this.#options.seedRule === 'embedded' ? this.#modelsAsked() : this.adapters.models();
+        return this.adapters.models();
       case '/tokenize': {
         const { prompt } = JSON.parse(body.toString('utf8')) as { prompt: string };
         const tokens = tokensOf(prompt);
@@ -201,12 +203,11 @@ export class FakeModelServer extends FakeServer {
   }
 
   /** The embedded server lists what was published; this one, what it was asked for. */
-  #modelsAsked(): Reply | undefined {
+  /** The embedded server names each model by itself. */
+  #card(id: string): Reply | undefined {
     const { contextLength } = this.#options;
     if (contextLength === undefined) return undefined;
-    const names = [...new Set(this.requests.map(({ model }) => model))];
-    const data = names.map((id) => ({ id, object: 'model', created: 0, max_model_len: contextLength }));
-    return { status: 200, body: { object: 'list', data } };
+    return { status: 200, body: { id, object: 'model', created: 0, max_model_len: contextLength } };
   }
 
   #refusedLength({ prompt, max_tokens }: ReceivedRequest): Reply | undefined {

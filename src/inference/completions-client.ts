@@ -11,7 +11,7 @@ import {
 } from './answer-limits.ts';
 import { checkAnswer, listOf, requireAnswerSize } from './answer-schemas.ts';
 import { parseAnswer } from './completion-answers.ts';
-import { modelCardsSchema } from './model-cards.ts';
+import { modelCardSchema, modelCardsSchema } from './model-cards.ts';
 import { createOpenAiClient } from './openai-client.ts';
 import { isMissingEndpoint, toModelError, unansweredInTime } from './model-errors.ts';
 import { InvalidAnswer, ModelNotServed } from './policy-client.ts';
@@ -99,15 +99,26 @@ export function createServerClient(
     }
   };
 
+  const answerTo = async (path: string, signal: AbortSignal): Promise<unknown> => {
+    const answer: unknown = await client.get(path, { signal, ...boundAnswer(MAX_LIST_BYTES) });
+    requireAnswerSize(answer, `models of ${baseUrl}`);
+    return answer;
+  };
+
   async function contextLength(model: string, signal: AbortSignal): Promise<number | null> {
     try {
-      const answer: unknown = await client.get('/models', { signal, ...boundAnswer(MAX_LIST_BYTES) });
-      requireAnswerSize(answer, `models of ${baseUrl}`);
-      const parsed = modelCardsSchema.safeParse(answer);
-      const cards = parsed.success ? parsed.data.data : [];
+      if (canBatchPrompts) {
+        // The embedded server has a name for each version of each policy: thousands in a list.
+        const card = modelCardSchema.safeParse(
+          await answerTo(`/models/${encodeURIComponent(model)}`, signal),
+        );
+        return card.data?.max_model_len ?? null;
+      }
+      const parsed = modelCardsSchema.safeParse(await answerTo('/models', signal));
+      const cards = parsed.data?.data ?? [];
+      // vLLM names the length of the base model alone.
       const card = cards.find(({ id }) => id === model);
-      // vLLM names the length of the base model alone, the embedded server that of each model.
-      const base = canBatchPrompts ? undefined : cards.find(({ max_model_len: length }) => length);
+      const base = cards.find(({ max_model_len: length }) => length);
       return card?.max_model_len ?? base?.max_model_len ?? null;
     } catch (error) {
       if (signal.aborted) throw signal.reason;

@@ -5,21 +5,20 @@ import { InvalidAnswer } from './policy-client.ts';
 import { failureOf, parseBody } from './server-calls.ts';
 import type { Call } from './server-calls.ts';
 
-export const modelCardsSchema = z.object({
-  data: listOf(
-    z.object({
-      id: z.string(),
-      /** Folder of a model, or of an adapter. */
-      root: z.string().nullish(),
-      /** The base of an adapter. */
-      parent: z.string().nullish(),
-      /** Most tokens of a prompt and its answer. */
-      max_model_len: z.int().positive().nullish(),
-    }),
-  ),
+/** What a server says of one model (`/v1/models/<name>`, and an entry of the list). */
+export const modelCardSchema = z.object({
+  id: z.string(),
+  /** Folder of a model, or of an adapter. */
+  root: z.string().nullish(),
+  /** The base of an adapter. */
+  parent: z.string().nullish(),
+  /** Most tokens of a prompt and its answer. */
+  max_model_len: z.int().positive().nullish(),
 });
 
-export type ModelCard = z.infer<typeof modelCardsSchema>['data'][number];
+export const modelCardsSchema = z.object({ data: listOf(modelCardSchema) });
+
+export type ModelCard = z.infer<typeof modelCardSchema>;
 
 /**
  * The model that adapters are over.

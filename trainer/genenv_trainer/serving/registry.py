@@ -28,7 +28,7 @@ VERSION = re.compile(r"(?:agent|environment)@\d{4,9}-([0-9a-f]{12})")
 
 
 class Registry:
-    """Not thread-safe: all but `names` belongs to the engine's thread."""
+    """Not thread-safe: `get` belongs to the engine's thread. The others only read files."""
 
     def __init__(self, store: Path, capacity: int, placement: Placement = Placement()):
         self.store, self.capacity, self.placement = store, capacity, placement
@@ -39,6 +39,14 @@ class Registry:
         """What is served, if its name can be asked for; of too many, the first of the alphabet."""
         stems = (entry.stem for entry in (self.store / "served").glob("*.json"))
         return sorted(stem for stem in stems if NAME.fullmatch(stem))[:MAX_NAMES]
+
+    def require_served(self, name: str) -> Path:
+        """The file that names the folder of a served model. 404 for a name that is not served."""
+        entry = self.store / "served" / f"{name}.json"
+        if not NAME.fullmatch(name) or not entry.is_file():
+            message = f"the model {name!r} is not served: there is no {entry.name} in STORE/served"
+            raise ApiError(404, message, "model", "model_not_found")
+        return entry
 
     def max_length(self, name: str) -> int | None:
         """Longest context of a served model by its folder, without loading it; None where that does not
@@ -54,10 +62,7 @@ class Registry:
         """The model, its weights active. 404 for a name that is not served, 500 for one that is damaged or
         does not load."""
         if name not in self.models:
-            entry = self.store / "served" / f"{name}.json"
-            if not NAME.fullmatch(name) or not entry.is_file():
-                message = f"the model {name!r} is not served: there is no {entry.name} in STORE/served"
-                raise ApiError(404, message, "model", "model_not_found")
+            entry = self.require_served(name)
             try:
                 self.models[name] = self._load(name, entry)
             except Damaged as error:

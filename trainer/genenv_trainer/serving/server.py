@@ -101,11 +101,21 @@ def create_app(
     @app.get("/v1/models")
     def models(http: Request) -> dict:
         registry: Registry = http.app.state.registry
-        card = {"object": "model", "created": 0, "owned_by": "genenv"}
-        data = [{"id": name, "max_model_len": registry.max_length(name)} | card for name in registry.names()]
-        return {"object": "list", "data": data}
+        return {"object": "list", "data": [model_card(registry, name) for name in registry.names()]}
+
+    @app.get("/v1/models/{name}")
+    def model(http: Request, name: str) -> dict:
+        registry: Registry = http.app.state.registry
+        registry.require_served(name)
+        return model_card(registry, name)
 
     return app
+
+
+def model_card(registry: Registry, name: str) -> dict:
+    """What is said of a served model: its name and its longest context, both read from files."""
+    length = registry.max_length(name)
+    return {"id": name, "max_model_len": length, "object": "model", "created": 0, "owned_by": "genenv"}
 
 
 def main(args: argparse.Namespace) -> int:

@@ -123,8 +123,14 @@ class RequestMetrics:
         try:
             await self.app(scope, receive, send_and_note)
         finally:
-            path = scope["path"] if scope["path"] in PATHS else "other"
-            self.metrics.record(path, status, time.monotonic() - began)
+            self.metrics.record(path_label(scope["path"]), status, time.monotonic() - began)
+
+
+def path_label(path: str) -> str:
+    """A path as a label: what is asked of one model counts with the list of models."""
+    if path.startswith("/v1/models/"):
+        return "/v1/models"
+    return path if path in PATHS else "other"
 
 
 router = APIRouter()

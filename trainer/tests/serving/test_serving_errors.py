@@ -162,6 +162,18 @@ def test_models_lists_what_is_served_and_the_longest_contexts(client):
         assert {"id": name, "max_model_len": 128} | card in listed["data"]
 
 
+def test_a_model_is_described_alone(client):
+    card = client.get(f"/v1/models/{AGENT}").json()
+    assert card in client.get("/v1/models").json()["data"]
+    assert (card["id"], card["max_model_len"]) == (AGENT, 128)
+
+
+@pytest.mark.parametrize("name", ["absent@1", "..%2F..%2Fserved", ".hidden"])
+def test_a_model_that_is_not_served_is_a_404(client, name):
+    response = client.get(f"/v1/models/{name}")
+    assert response.status_code == 404
+
+
 def test_models_lists_a_broken_folder_without_a_context(store, client):
     serve_name(store, "nowhere@1", "objects/nowhere")
     listed = {card["id"]: card["max_model_len"] for card in client.get("/v1/models").json()["data"]}
