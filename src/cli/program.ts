@@ -81,7 +81,7 @@ Examples:
   genenv run experiments/laptop.json            run an experiment, or resume it, and follow it
   genenv run experiments/laptop.json --id seed1 the same file as another experiment
   genenv run experiments/laptop.json --dry-run  what it would take; nothing is started
-  genenv compare experiments/compare-laptop.json
+  genenv compare experiments/compare-main.json
                                                 arms side by side, over several seeds
   genenv evaluate --policy qwen2.5-7b --suite api_bank_toolrl
                                                 a policy on benchmarks

@@ -109,7 +109,7 @@ export function parseComparison(raw: unknown): Comparison {
     threshold,
     crossPlay,
     probes,
-  } = parseFile('comparison', comparisonSchema, raw, 'experiments/compare-laptop.json');
+  } = parseFile('comparison', comparisonSchema, raw, 'experiments/compare-main.json');
   const tooLarge = comparisonSizeProblem(seeds, experiment, overrides);
   if (tooLarge !== undefined) throw invalid([tooLarge]);
   const names = Object.keys(overrides);

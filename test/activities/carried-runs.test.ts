@@ -112,3 +112,28 @@ test('a run that is finished here with another ledger is not replaced', async ()
     'runs file: tuned, seed 1: its ledger ends with 000000000000',
   );
 }, 120_000);
+
+test('a seed that another kind of machine has begun is made here as a whole', async () => {
+  const [first, second] = await Promise.all([someHome(), someHome()]);
+  const planned = await first.plan();
+  await first.finish(planned.slice(0, 3));
+  const path = join(first.home, 'first.runs.jsonl');
+  await first.save(path);
+  const lines = (await readFile(path, 'utf8')).trim().split('\n');
+  const elsewhere = lines.map((line) => {
+    const run = JSON.parse(line) as { origin: object };
+    return JSON.stringify({ ...run, origin: { ...run.origin, machine: 'linux x64, Abacus' } });
+  });
+  await writeFile(path, `${elsewhere.join('\n')}\n`);
+
+  await second.carry(path);
+  expect(second.printed.join('\n')).toMatch(/^Seed 2: 1 of its runs .*\(linux x64, Abacus\)/m);
+  expect(second.printed.join('\n')).not.toContain('Seed 1');
+  const left = await second.plan();
+  expect(runNames(left)).toEqual(['tuned 2', 'random 2']);
+
+  // A run that is finished here says better than the name of a processor from which policies runs start here.
+  await second.finish(left.slice(1));
+  await second.carry(path);
+  expect(runNames(await second.plan())).toEqual(['random 2']);
+}, 120_000);

@@ -227,6 +227,10 @@ test('a frozen agent is a control, which needs no equal updates', () => {
   ).toBeNull();
 });
 
+const COMPARISONS = ['main', 'paper-agent', 'shared-weights', 'ablations', 'placed', 'coin'].map(
+  (name) => `compare-${name}`,
+);
+
 describe('the files of the repository', () => {
   // `npx vitest run test/config/comparison.test.ts -u` writes both anew.
   test('the schema for editors, and the table of fields in docs/comparison.md', async () => {
@@ -241,35 +245,8 @@ describe('the files of the repository', () => {
     );
   });
 
-  test('compare-laptop has every arm that needs no other model, on equal terms', () => {
-    const { arms, seeds } = parseComparison(experimentFile('compare-laptop'));
-    expect(Object.keys(arms)).toEqual([
-      'tuned',
-      'paper',
-      'paper-frozen',
-      'paper-agent',
-      'replay',
-      'random',
-      'static',
-      'selection',
-      'window',
-      'frozen-agent',
-    ]);
-    expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
-    expect(seeds.length).toBeGreaterThanOrEqual(5);
-  });
-
-  test('compare-laptop has an arm that replays beside the one that does not, in cross-play too', () => {
-    const { arms, crossPlay } = parseComparison(experimentFile('compare-laptop'));
-    expect([replayCount(arms.tuned!), replayCount(arms.replay!)]).toEqual([0, 8]);
-    expect(changedFields(arms.tuned, arms.replay, 9)).toBe(
-      'environment.promptsPerEpoch: was 8, is 6; name: was "compare-laptop.tuned", is "compare-laptop.replay"; pools.train.mix.history: was 0, is 1; pools.train.mix.new: was 1, is 3',
-    );
-    expect(crossPlay!.arms).toEqual(expect.arrayContaining(['tuned', 'replay']));
-  });
-
-  test('the sweep is one comparison at five difficulties of the seeds: nothing else differs', () => {
-    const files = ['02', '05', '14', '33', '45'].map((p0) => experimentFile(`sweep-${p0}`));
+  test('the steps are one comparison at five difficulties of the seeds: nothing else differs', () => {
+    const files = ['02', '05', '14', '33', '45'].map((p0) => experimentFile(`compare-steps-p${p0}`));
     const lengths = files.map(
       (file) => (file.experiment as { world: { baseLengths: number[] } }).world.baseLengths,
     );
@@ -280,26 +257,19 @@ describe('the files of the repository', () => {
       [2, 4],
       [1, 3],
     ]);
-    const [first, ...more] = files.map((file, index) => {
-      const comparison = parseComparison(
-        withFields(file, { name: 'sweep', 'experiment.world.baseLengths': [1, 3] }),
-      );
-      expect(file.name).toBe(`sweep-${['02', '05', '14', '33', '45'][index]}`);
-      return comparison;
-    });
-    for (const comparison of more) expect(comparison).toEqual(first);
-    const { arms, seeds, worlds, primary } = first!;
-    expect({ seeds: seeds.length, worlds }).toEqual({ seeds: 6, worlds: 'by-seed' });
-    for (const std of ['', '-std']) {
-      const trained = ['tuned', 'random', 'oracle'].map((arm) => arms[`${arm}${std}`]!.agent.training);
-      for (const training of trained)
-        expect(training).toEqual({ ...trained[0], scaleByStd: std !== '', dropZeroVariance: false });
+    const [first, ...more] = files.map((file) =>
+      parseComparison(withFields(file, { name: 'steps', 'experiment.world.baseLengths': [1, 3] })),
+    );
+    const swept = ['random-all', 'tuned-all', 'oracle-all', 'random-std', 'tuned-std', 'oracle-std'];
+    for (const comparison of more) {
+      expect(Object.keys(comparison.arms)).toEqual(expect.arrayContaining(swept));
+      expect({ ...comparison, arms: null, primary: null }).toEqual({ ...first!, arms: null, primary: null });
+      for (const [arm, experiment] of Object.entries(comparison.arms))
+        expect(experiment).toEqual(first!.arms[arm]);
     }
-    expect(primary?.map(({ arm, against }) => [arm, against])).toEqual([
-      ['tuned', 'random'],
-      ['tuned-std', 'random-std'],
-    ]);
-    expect(arms.tuned!.evaluation.exact).toBe(true);
+    for (const { primary } of [first!, ...more])
+      expect(primary!.map(({ arm, against }) => [arm, against])).toContainEqual(['tuned-all', 'random-all']);
+    expect(first!.arms['tuned-all']!.evaluation.exact).toBe(true);
   });
 
   test.each(['p02', 'p14', 'p45'])('compare-steps-%s has every step of the agent on equal terms', (name) => {
@@ -338,13 +308,13 @@ describe('the files of the repository', () => {
     expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
 
-  test('compare-coin differs from compare-laptop in the coin-flip tool, and takes the guards against it from one arm', () => {
-    const [coin, laptop] = [
+  test('compare-coin differs from compare-main in the coin-flip tool, and takes the guards against it from one arm', () => {
+    const [coin, main] = [
       parseComparison(experimentFile('compare-coin')),
-      parseComparison(experimentFile('compare-laptop')),
+      parseComparison(experimentFile('compare-main')),
     ];
     expect(Object.keys(coin.arms)).toEqual(['tuned', 'no-guards', 'random']);
-    expect(changedFields({ ...laptop.arms.tuned, name: '' }, { ...coin.arms.tuned, name: '' }, 9)).toBe(
+    expect(changedFields({ ...main.arms.tuned, name: '' }, { ...coin.arms.tuned, name: '' }, 9)).toBe(
       'epochs: was 80, is 40; world.coinFlipTools: was nothing, is 1',
     );
     expect(changedFields({ ...coin.arms.tuned, name: '' }, { ...coin.arms['no-guards'], name: '' }, 9)).toBe(
@@ -353,14 +323,16 @@ describe('the files of the repository', () => {
   });
 
   test('the paper’s arm has controls whose agents are trained as its own: one with a frozen simulator, one with that of tuned', () => {
-    const { arms } = parseComparison(experimentFile('compare-laptop'));
-    for (const arm of ['paper-frozen', 'paper-agent'])
-      expect(
-        changedFields(
-          [arms.paper!.agent, arms.paper!.pools.train],
-          [arms[arm]!.agent, arms[arm]!.pools.train],
-        ),
-      ).toBe('');
+    const { arms } = parseComparison(experimentFile('compare-main'));
+    expect(
+      changedFields(
+        [arms.paper!.agent, arms.paper!.pools.train],
+        [arms['paper-frozen']!.agent, arms['paper-frozen']!.pools.train],
+      ),
+    ).toBe('');
+    expect(changedFields(arms.paper, arms['paper-frozen'], 9)).toMatch(
+      /^environment\.training: was \{.*\}, is null; name: was "compare-main\.paper", is "compare-main\.paper-frozen"$/,
+    );
     const simulator = ({ difficulty, filter, environment, pools, guards }: Experiment) => ({
       difficulty,
       filter,
@@ -368,48 +340,58 @@ describe('the files of the repository', () => {
       pool: pools.environment,
       guards,
     });
-    expect(changedFields(simulator(arms.tuned!), simulator(arms['paper-agent']!))).toBe('');
-    expect(changedFields(arms.paper, arms['paper-frozen'], 9)).toMatch(
-      /^environment\.training: was \{.*\}, is null; name: was "compare-laptop\.paper", is "compare-laptop\.paper-frozen"$/,
-    );
+    const other = parseComparison(experimentFile('compare-paper-agent')).arms['tuned-simulator']!;
+    expect(changedFields(simulator(arms.tuned!), simulator(other))).toBe('');
   });
 
-  test.each(['compare-main', 'compare-paper-agent', 'compare-controls', 'compare-shared-weights'])(
-    '%s names its primary comparisons, over six seeds with worlds of their own that no other file has',
+  test.each(COMPARISONS)(
+    '%s names its primary comparisons, over six seeds with worlds of their own, by exact held-out success',
     (name) => {
       const { arms, seeds, primary, worlds } = parseComparison(experimentFile(name));
       expect(primary!.every(({ measure, margin }) => measure === 'area' && margin === 0.02)).toBe(true);
       expect(worlds).toBe('by-seed');
       expect(seeds).toEqual([11, 12, 13, 14, 15, 16]);
       expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
-      for (const [arm, { agent }] of Object.entries(arms))
-        if (agent.training !== null && !arm.startsWith('paper'))
-          expect(controlOf(arms, arm)).toBe(arm === 'random' ? null : 'random');
+      for (const { evaluation } of Object.values(arms)) expect(evaluation.exact).toBe(true);
     },
   );
 
-  test('compare-main differs from compare-laptop in arms and seeds, not in the experiment', () => {
-    const [main, laptop] = ['compare-main', 'compare-laptop'].map((name) =>
-      parseComparison(experimentFile(name)),
-    );
-    expect(Object.keys(main!.arms)).toEqual([
+  test('compare-main has every arm that needs no other model, each beside random', () => {
+    const { arms, crossPlay, probes } = parseComparison(experimentFile('compare-main'));
+    expect(Object.keys(arms)).toEqual([
       'tuned',
       'paper',
       'paper-frozen',
+      'replay',
       'random',
       'static',
       'offline-2x',
       'uniform',
       'oracle',
+      'window',
       'selection',
       'selection-text',
       'evolved',
+      'no-difficulty-reward',
       'frozen-agent',
     ]);
-    expect(changedFields({ ...laptop!.arms.tuned, name: '' }, { ...main!.arms.tuned, name: '' })).toBe('');
-    expect(
-      changedFields({ ...main!.arms.tuned, name: '' }, { ...main!.arms['frozen-agent'], name: '' }, 9),
-    ).toMatch(/^agent\.training: was \{.*\}, is null; environment\.training\.maxKl: was 1, is null$/);
+    for (const [arm, { agent }] of Object.entries(arms))
+      if (agent.training !== null && !arm.startsWith('paper') && arm !== 'replay')
+        expect(controlOf(arms, arm), arm).toBe(arm === 'random' ? null : 'random');
+    expect(changedFields({ ...arms.tuned, name: '' }, { ...arms['frozen-agent'], name: '' }, 9)).toMatch(
+      /^agent\.training: was \{.*\}, is null; environment\.training\.maxKl: was 1, is null$/,
+    );
+    expect(arms.window!.arm).toMatchObject({ type: 'window', raiseAt: 0.5 });
+    expect(crossPlay!.arms).toEqual(expect.arrayContaining(['tuned', 'replay']));
+    expect(probes!.arms).toEqual(['tuned', 'paper']);
+  });
+
+  test('compare-main has an arm that replays beside the one that does not', () => {
+    const { arms } = parseComparison(experimentFile('compare-main'));
+    expect([replayCount(arms.tuned!), replayCount(arms.replay!)]).toEqual([0, 8]);
+    expect(changedFields({ ...arms.tuned, name: '' }, { ...arms.replay, name: '' }, 9)).toBe(
+      'environment.promptsPerEpoch: was 8, is 6; pools.train.mix.history: was 0, is 1; pools.train.mix.new: was 1, is 3',
+    );
   });
 
   test('compare-paper-agent trains every agent as the paper does', () => {
@@ -426,14 +408,13 @@ describe('the files of the repository', () => {
       expect(hasSameAgentTraining(experiment, arms.paper!), arm).toBe(true);
   });
 
-  test('compare-controls takes every trace of difficulty from the reward of one arm', () => {
-    const { arms } = parseComparison(experimentFile('compare-controls'));
+  test('compare-main takes every trace of difficulty from the reward of one arm', () => {
+    const { arms } = parseComparison(experimentFile('compare-main'));
     expect(changedFields({ ...arms.tuned, name: '' }, { ...arms['no-difficulty-reward'], name: '' }, 9)).toBe(
       'environment.training.lambda: was 5, is 0; guards.discrimination: was true, is false; ' +
         'guards.flatRewards: was 0.05, is null; guards.randomSuccess: was 0.125, is null; ' +
         'pools.environment.memory: was {"minReward":0.6,"perTenth":32,"recordsPerStep":16}, is null',
     );
-    expect(arms.window!.arm).toMatchObject({ type: 'window', raiseAt: 0.5 });
   });
 
   test('compare-shared-weights starts every arm as one model, and keeps it one in a single arm', () => {
@@ -473,7 +454,7 @@ describe('the files of the repository', () => {
     ['batch-rate', 'difficulty.per: was "task", is "batch"'],
   ])('compare-ablations: %s', (arm, changes) => {
     const { arms, seeds, baseline } = parseComparison(experimentFile('compare-ablations'));
-    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[1, 2, 3, 4, 5], 'tuned', 13]);
+    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[11, 12, 13, 14, 15, 16], 'tuned', 13]);
     expect(changedFields({ ...arms.tuned, name: '' }, { ...arms[arm], name: '' }, 9)).toBe(changes);
   });
 

@@ -20,10 +20,10 @@ Runs that are finished are not run again. Starting an id again continues, with t
 
 Examples:
   genenv compare experiments/compare-tiny.json
-  genenv compare experiments/compare-laptop.json --docs docs/results.md
-  genenv compare experiments/compare-laptop.json --save-runs docs/results.runs.jsonl
-  genenv compare experiments/compare-laptop.json --runs docs/results.runs.jsonl --docs docs/results.md
-  genenv compare experiments/compare-laptop.json --dry-run --prices experiments/prices.json`;
+  genenv compare experiments/compare-main.json --docs docs/results-main.md
+  genenv compare experiments/compare-main.json --save-runs docs/results-main.runs.jsonl
+  genenv compare experiments/compare-main.json --runs docs/results-main.runs.jsonl --docs docs/results-main.md
+  genenv compare experiments/compare-main.json --dry-run --prices experiments/prices.json`;
 
 export function addCompare({ program, context, exit }: CommandParts): void {
   const command = program
@@ -53,7 +53,7 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   const { parseComparison } = await import('../../config/comparison.ts');
   const { readInputFile } = await import('../lib/read-file.ts');
   requireDryRun(options);
-  const raw = await readInputFile('comparison file', file, 'experiments/compare-laptop.json');
+  const raw = await readInputFile('comparison file', file, 'experiments/compare-main.json');
   const comparison = parseComparison(raw);
   const id = options.id ?? comparison.name;
   if (options.dryRun === true) {

@@ -18,7 +18,7 @@ export function addReport({ program, context }: CommandParts): void {
     .option('--prices <file>', 'with the prices of this file (experiments/prices.json), say the money too')
     .addHelpText(
       'after',
-      '\nExamples:\n  genenv report laptop\n  genenv report laptop --prices prices.json\n  genenv report compare-laptop',
+      '\nExamples:\n  genenv report laptop\n  genenv report laptop --prices prices.json\n  genenv report compare-main',
     )
     .action(async (id: string, { prices }: { prices?: string }) => report(id, prices, context));
 }

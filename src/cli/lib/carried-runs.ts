@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCarried, readRunStates } from '../../comparison/finished-runs.ts';
+import type { RunState } from '../../comparison/finished-runs.ts';
 import { inSameRun, parseRunsFile, runsFileText, runsOf } from '../../comparison/runs-file.ts';
 import type { PortableRun } from '../../comparison/portable-run.ts';
 import type { Comparison } from '../../config/comparison.ts';
@@ -21,7 +22,8 @@ const foldersOf = (context: CliContext) => {
 
 /**
  * Puts runs that another home has finished beside the comparison, so that it does not make them again. Those that
- * are there already stay.
+ * are there already stay. Runs of a seed that this machine would have to complete from other policies are left out:
+ * under a seed all arms start from the same ones.
  * @throws InvalidConfig for a file or a run that is not as it has to be, and for a run that is finished here with
  * another ledger
  */
@@ -45,13 +47,50 @@ export async function carryRuns(
         `${run.id} in this home with ${finished.ledger.slice(0, 12)}; take the line out, or the run's folder away`,
     );
   }
-  await folder.writeFile(folder.carriedFile, runsFileText(carried));
   const unknown = read.filter((line) => !carried.some((kept) => inSameRun(kept, line))).length;
+  const { machine } = await folder.origin();
+  const foreign = comparison.seeds.filter((seed) => !canBeCompleted(ofSeed(seed, carried, states), machine));
+  for (const seed of foreign) {
+    const { lines } = ofSeed(seed, carried, states);
+    context.print(
+      `Seed ${seed}: ${lines.length} of its runs were made on another kind of machine ` +
+        `(${lines[0]!.origin.machine}), where policies start with other bits than on this one (${machine}). ` +
+        'They are left out, and all of its runs are made here.',
+    );
+  }
+  const kept = carried.filter(({ seed }) => !foreign.includes(seed));
+  await folder.writeFile(folder.carriedFile, runsFileText(kept));
   context.print(
-    `Carried: ${carried.length} of ${states.length} runs` +
+    `Carried: ${kept.length} of ${states.length} runs` +
       (unknown === 0
         ? '.'
         : `; ${unknown} of arms or seeds that the comparison does not have were left out.`),
+  );
+}
+
+interface SeedRuns {
+  /** Carried. */
+  lines: PortableRun[];
+  /** Runs that the comparison has, finished or not. */
+  states: RunState[];
+}
+
+const ofSeed = (seed: number, carried: readonly PortableRun[], states: readonly RunState[]): SeedRuns => ({
+  lines: carried.filter((line) => line.seed === seed),
+  states: states.filter(({ run }) => run.seed === seed),
+});
+
+/**
+ * Whether runs of this machine start from the policies that the carried runs of their seed started from: by a run
+ * that is finished here, else by the kind of machine. A seed that was made whole elsewhere needs no run here.
+ */
+function canBeCompleted({ lines, states }: SeedRuns, machine: string): boolean {
+  if (lines.length === 0 || lines.length === states.length) return true;
+  const own = states.find(({ finished, isCarried }) => finished !== null && !isCarried)?.finished;
+  return lines.every(({ warm, origin }) =>
+    own
+      ? warm.agent === own.warm.agent && warm.environment === own.warm.environment
+      : origin.machine === machine,
   );
 }
 
