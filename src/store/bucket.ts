@@ -33,6 +33,9 @@ export type BucketSettings = {
 /** `etag` changes with the bytes. */
 export type BucketEntry = { key: string; bytes: number; modifiedMs: number; etag: string };
 
+/** Called while a large file is sent or fetched, with the bytes done so far. */
+export type OnTransferred = (progress: { file: string; bytes: number }) => void;
+
 /** Larger files are sent in parts of this size, one after the other. */
 const PART_BYTES = 8 << 20;
 /** Files that are sent or fetched at a time: each holds a part in memory. */
@@ -151,12 +154,19 @@ export class Bucket {
   /**
    * Sends a file whose key names its bytes: one that is there is right, unless its size differs. What was put
    * long ago is written again, since retention spares what is new.
+   * @throws the signal's reason when it aborts, between two parts
    */
-  async upload(key: string, file: string): Promise<void> {
+  async upload(
+    key: string,
+    file: string,
+    { onTransferred, signal }: { onTransferred?: OnTransferred | undefined; signal?: AbortSignal } = {},
+  ): Promise<void> {
     await this.#transfers.runExclusive(async () => {
       await using handle = await openPlainFile(file, constants.O_RDONLY);
       const { size } = await handle.stat();
       const read = async (from: number): Promise<Buffer> => {
+        signal?.throwIfAborted();
+        if (from > 0) onTransferred?.({ file, bytes: from });
         const part = Buffer.alloc(Math.min(PART_BYTES, size - from));
         await handle.read(part, 0, part.length, from);
         return part;
@@ -181,7 +191,7 @@ export class Bucket {
    * @param limit in bytes: what follows is not fetched
    * @returns false if there is no such object; then there is no file
    */
-  async download(key: string, file: string, limit: number): Promise<boolean> {
+  async download(key: string, file: string, limit: number, onTransferred?: OnTransferred): Promise<boolean> {
     return this.#transfers.runExclusive(async () => {
       let body = await this.#open(key, 0);
       if (body === undefined) return false;
@@ -193,7 +203,9 @@ export class Bucket {
           for await (const chunk of body) {
             const part = chunk.subarray(0, limit - done);
             await withDiskErrors(file, () => handle.writeFile(part));
+            const parts = Math.floor(done / PART_BYTES);
             done += part.length;
+            if (Math.floor(done / PART_BYTES) > parts) onTransferred?.({ file, bytes: done });
             if (done >= limit) break;
           }
           await withDiskErrors(file, () => handle.sync());

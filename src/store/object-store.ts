@@ -3,6 +3,7 @@ import { lstat, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from '../numerics/arithmetic.ts';
 import { atomicRemove, atomicWrite, makeFolder, StagedFile, temporaryName } from './atomic-write.ts';
+import type { OnTransferred } from './bucket.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';
@@ -27,17 +28,20 @@ export class ObjectStore {
   readonly root: string;
   readonly #onDamage: OnDamage;
   readonly #onHashed: OnHashed;
+  readonly #onTransferred: OnTransferred;
 
   constructor(
     root: string,
     {
       onDamage = () => undefined,
       onHashed = () => undefined,
-    }: { onDamage?: OnDamage; onHashed?: OnHashed } = {},
+      onTransferred = () => undefined,
+    }: { onDamage?: OnDamage; onHashed?: OnHashed; onTransferred?: OnTransferred } = {},
   ) {
     this.root = followNoLinksBelow(root);
     this.#onDamage = onDamage;
     this.#onHashed = onHashed;
+    this.#onTransferred = onTransferred;
   }
 
   /** Stores records as JSON Lines, in the order they come, in flat memory. @throws NotSerializable */
@@ -139,7 +143,7 @@ export class ObjectStore {
 
   /** The same for a process that reads the object: this disk has it, if the store has. */
   async localPath(ref: Ref): Promise<string> {
-    await fetchObject(this.root, ref);
+    await fetchObject(this.root, ref, this.#onTransferred);
     return this.path(ref);
   }
 
@@ -162,7 +166,7 @@ export class ObjectStore {
 
   /** Whether an object of that name and, for files, that size exists; `check` compares its bytes. */
   async has(ref: Ref): Promise<boolean> {
-    await fetchObject(this.root, ref);
+    await fetchObject(this.root, ref, this.#onTransferred);
     const stats = await withDiskErrors(this.root, () => undefinedIfMissing(lstat(this.path(ref))));
     return isFolderRef(ref)
       ? stats?.isDirectory() === true
@@ -190,7 +194,7 @@ export class ObjectStore {
       }
       await withDiskErrors(path, write);
     }
-    await publishObject(this.root, ref);
+    await publishObject(this.root, ref, this.#onTransferred);
   }
 
   #readChecked(ref: FileRef): Promise<Buffer> {
@@ -200,7 +204,7 @@ export class ObjectStore {
   /** Reads an object; a copy of a shared one that is damaged is fetched again, once. */
   async #withCopy<T>(ref: Ref, read: () => Promise<T>): Promise<T> {
     const isCopy = sharedPlace(this.path(ref)) !== undefined;
-    if (!(await fetchObject(this.root, ref)) || !isCopy) return read();
+    if (!(await fetchObject(this.root, ref, this.#onTransferred)) || !isCopy) return read();
     try {
       return await read();
     } catch (error) {
@@ -208,7 +212,7 @@ export class ObjectStore {
       this.#onDamage({ file: error.file, problem: `${error.problem}; it is fetched again` });
       await discardCopy(this.root, ref);
     }
-    if (!(await fetchObject(this.root, ref))) return read();
+    if (!(await fetchObject(this.root, ref, this.#onTransferred))) return read();
     try {
       return await read();
     } catch (error) {

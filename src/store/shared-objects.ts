@@ -3,7 +3,7 @@ import { lstat, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Mutex } from 'async-mutex';
 import { atomicRemove, atomicWrite, makeFolder, syncFolder, temporaryName } from './atomic-write.ts';
-import type { Bucket } from './bucket.ts';
+import type { Bucket, OnTransferred } from './bucket.ts';
 import { sha256 } from './canonical-json.ts';
 import { removeExcessCopies } from './copies-limit.ts';
 import { errorCode, undefinedIfMissing, withDiskErrors } from './errors.ts';
@@ -22,7 +22,7 @@ const fetching = new Map<string, Mutex>();
  * @returns false if neither this disk nor the bucket has it; always true below no shared folder
  * @throws StoreUnavailable
  */
-export async function fetchObject(root: string, ref: Ref): Promise<boolean> {
+export async function fetchObject(root: string, ref: Ref, onTransferred?: OnTransferred): Promise<boolean> {
   const path = objectPath(root, ref);
   const place = sharedPlace(path);
   if (place === undefined) return true;
@@ -37,8 +37,8 @@ export async function fetchObject(root: string, ref: Ref): Promise<boolean> {
       }
       await removeExcessCopies(root);
       return isFolderRef(ref)
-        ? fetchFolder(root, ref, place.bucket)
-        : fetchFile(path, { bucket: place.bucket, key: place.key, limit: ref.bytes + 1 });
+        ? fetchFolder(root, ref, { bucket: place.bucket, onTransferred })
+        : fetchFile(path, { bucket: place.bucket, key: place.key, limit: ref.bytes + 1, onTransferred });
     });
   } finally {
     if (!mutex.isLocked()) fetching.delete(path);
@@ -46,15 +46,15 @@ export async function fetchObject(root: string, ref: Ref): Promise<boolean> {
 }
 
 /** Sends an object of this disk to the bucket, a folder's manifest last. @throws StoreUnavailable */
-export async function publishObject(root: string, ref: Ref): Promise<void> {
+export async function publishObject(root: string, ref: Ref, onTransferred?: OnTransferred): Promise<void> {
   const path = objectPath(root, ref);
   const place = sharedPlace(path);
   if (place === undefined) return;
   const { bucket, key } = place;
-  if (!isFolderRef(ref)) return bucket.upload(key, path);
+  if (!isFolderRef(ref)) return bucket.upload(key, path, { onTransferred });
   const manifest = manifestPath(root, ref);
   for (const file of await readManifest(manifest, ref.sha256))
-    await bucket.upload(`${key}/${file.path}`, join(path, file.path));
+    await bucket.upload(`${key}/${file.path}`, join(path, file.path), { onTransferred });
   await bucket.upload(sharedPlace(manifest)!.key, manifest);
   await bucket.remove(sharedPlace(tombstonePath(root, ref))!.key);
 }
@@ -77,7 +77,11 @@ export async function discardObject(root: string, ref: Ref): Promise<void> {
   await discardCopy(root, ref);
 }
 
-async function fetchFolder(root: string, ref: FolderRef, bucket: Bucket): Promise<boolean> {
+async function fetchFolder(
+  root: string,
+  ref: FolderRef,
+  { bucket, onTransferred }: Pick<Source, 'bucket' | 'onTransferred'>,
+): Promise<boolean> {
   const path = objectPath(root, ref);
   const manifestFile = manifestPath(root, ref);
   const text = await bucket.read(sharedPlace(manifestFile)!.key);
@@ -91,7 +95,8 @@ async function fetchFolder(root: string, ref: FolderRef, bucket: Bucket): Promis
       const target = join(staged, file.path);
       await makeFolder(dirname(target));
       const key = `${sharedPlace(path)!.key}/${file.path}`;
-      if (!(await fetchFile(target, { bucket, key, limit: file.bytes + 1 }))) return false;
+      const source = { bucket, key, limit: file.bytes + 1, onTransferred };
+      if (!(await fetchFile(target, source))) return false;
     }
     await fetchCanary(root, ref, bucket);
     await nameFolder(staged, path);
@@ -108,13 +113,13 @@ async function fetchCanary(root: string, ref: FolderRef, bucket: Bucket): Promis
   if (text !== undefined) await atomicWrite(file, text);
 }
 
-type Source = { bucket: Bucket; key: string; limit: number };
+type Source = { bucket: Bucket; key: string; limit: number; onTransferred: OnTransferred | undefined };
 
-async function fetchFile(path: string, { bucket, key, limit }: Source): Promise<boolean> {
+async function fetchFile(path: string, { bucket, key, limit, onTransferred }: Source): Promise<boolean> {
   await makeFolder(dirname(path));
   const staged = temporaryName(dirname(path));
   try {
-    if (!(await bucket.download(key, staged, limit))) return false;
+    if (!(await bucket.download(key, staged, limit, onTransferred))) return false;
     await withDiskErrors(path, async () => {
       await rename(staged, path);
       await syncFolder(dirname(path));

@@ -199,6 +199,7 @@ export async function runPolicyJob(
     stallMs: durability.heartbeatSeconds * 1000,
     onDamage: dependencies.onDamage,
     traceParent: dependencies.traceParent?.(),
+    onTransferred: (transferring) => heartbeat({ ...last, transferring }),
     onProgress: (progress, msSinceLast, newSteps, handle) => {
       last = progress;
       report(newSteps, progress.gpu_memory_bytes ?? 0);

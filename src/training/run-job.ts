@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainerSettings } from '../config/policies.ts';
 import type { Python } from '../processes/python.ts';
 import { InvalidArtifact } from '../store/errors.ts';
+import type { OnTransferred } from '../store/bucket.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import type { JobExit, JobKind, JobResult, TrainingJob } from '../types/training-job.ts';
@@ -10,6 +11,7 @@ import { JobFolder } from './job-folder.ts';
 import { plannedHandle } from './launcher.ts';
 import type { JobHandle, Launcher } from './launcher.ts';
 import { QueueWait } from './queue-wait.ts';
+import { SharedCheckpoints } from './shared-checkpoints.ts';
 import { maxEndMs, TrainerFailed, watchJob } from './watch-job.ts';
 import type { WatchedJob, WatchOptions } from './watch-job.ts';
 
@@ -44,6 +46,8 @@ export interface RunJobOptions extends WatchOptions {
   /** Records the wait of a job in the queue of its back end, once it is over. */
   onWaited?: (seconds: number, handle: JobHandle) => Promise<void>;
   onDamage: OnDamage;
+  /** Called while a step checkpoint is fetched from the bucket. */
+  onTransferred?: OnTransferred;
   traceParent?: string | undefined;
 }
 
@@ -64,6 +68,7 @@ const minTokenBudget = 256;
 export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
   const { work, job, launcher } = options;
   const folder = new JobFolder(work.path, options.python, options.onDamage);
+  const checkpoints = new SharedCheckpoints(work.path, options.onDamage);
   let tokenBudget = job.settings.tokens_per_micro_batch;
   let stepsAtPreemption = -1;
   for (;;) {
@@ -86,11 +91,12 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
       previous && earlier && (await launcher.state(earlier)).state !== 'ended' ? earlier : undefined;
     // It may have ended since its result was looked for.
     if (!attached && !previousExit && (await folder.exit())) continue;
+    if (!attached) await checkpoints.fetch(options.onTransferred);
     const linesBefore = attached ? 0 : await folder.progressLines();
     const stepsBefore = (await folder.progress())?.last.step ?? 0;
     const handle = attached ?? (await submit(folder, options, tokenBudget));
     const watched: WatchedJob = {
-      ...{ folder, launcher, handle, queue: queueOf(handle) },
+      ...{ folder, launcher, handle, checkpoints, queue: queueOf(handle) },
       ...{ linesBefore, stepsBefore },
     };
     const reason = await watchJob(watched, options);

@@ -3,6 +3,7 @@ import type { JobProgress } from '../types/training-job.ts';
 import type { JobFolder } from './job-folder.ts';
 import type { JobHandle, JobState, Launcher } from './launcher.ts';
 import type { QueueWait } from './queue-wait.ts';
+import type { SharedCheckpoints } from './shared-checkpoints.ts';
 
 const pollMs = 20;
 /** A job is looked at after a fiftieth of the time that it has taken so far: its files are read each time. */
@@ -10,6 +11,8 @@ const longestPollMs = 500;
 const leaseMs = 2_000;
 /** Limit of the time that a job takes to end. */
 export const maxEndMs = 20_000;
+/** Limit of the time that a worker that stops takes to send a job's last step checkpoint. */
+const maxSendMs = 20_000;
 
 /** The job ended without a result; a new start resumes it from its last step checkpoint. */
 export class TrainerFailed extends Error {
@@ -39,6 +42,7 @@ export interface WatchedJob {
   launcher: Launcher;
   handle: JobHandle;
   queue: QueueWait;
+  checkpoints: SharedCheckpoints;
   /** Lines of the progress file that earlier jobs wrote. */
   linesBefore: number;
   /** Optimizer steps of its newest line then. */
@@ -51,9 +55,26 @@ export interface WatchedJob {
  * @returns what its back end says of its end, if it says something
  * @throws TrainerFailed for a job that stalls, which is ended; the signal's reason when it aborts
  */
-export async function watchJob(
+export async function watchJob(job: WatchedJob, options: WatchOptions): Promise<string | undefined> {
+  const { checkpoints } = job;
+  const sending = new AbortController();
+  try {
+    return await watchUntilEnd(job, options, () => checkpoints.startSending(sending.signal));
+  } finally {
+    // What is half sent when a job ends is of no use. When its worker stops, another host may continue.
+    const isStopped = options.signal.aborted;
+    const timer = setTimeout(() => sending.abort(), isStopped ? maxSendMs : 0);
+    await checkpoints.settle();
+    if (isStopped) checkpoints.startSending(sending.signal);
+    await checkpoints.settle();
+    clearTimeout(timer);
+  }
+}
+
+async function watchUntilEnd(
   { folder, launcher, handle, queue, linesBefore, stepsBefore }: WatchedJob,
   options: WatchOptions,
+  startSending: () => void,
 ): Promise<string | undefined> {
   const { signal, stallMs } = options;
   let linesSeen = linesBefore;
@@ -92,6 +113,7 @@ export async function watchJob(
     if (hasEnded) return undefined;
     if (now - lastLease > leaseMs) {
       await folder.touchLease();
+      startSending();
       lastLease = now;
     }
     if (now - lastProbe > launcher.pollMs) {

@@ -40,10 +40,11 @@ export function createDependencies(
   mkdirSync(devices, { recursive: true });
   const resolveServers = serverResolver(settings.endpoints, environment);
   return {
-    // Hashing a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
+    // To hash, send or fetch a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
     store: new ObjectStore(store, {
       onDamage: options.onDamage,
       onHashed: (progress) => options.attempt().heartbeat({ hashing: progress }),
+      onTransferred: (progress) => options.attempt().heartbeat({ transferring: progress }),
     }),
     keys: new PhaseCache(store, { onDamage: options.onDamage }),
     loadWorld: worldLoader(settings.worlds, settings.dataFolders),

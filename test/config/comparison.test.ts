@@ -340,8 +340,8 @@ describe('the files of the repository', () => {
       pool: pools.environment,
       guards,
     });
-    const other = parseComparison(experimentFile('compare-paper-agent')).arms['tuned-simulator']!;
-    expect(changedFields(simulator(arms.tuned!), simulator(other))).toBe('');
+    const tunedSimulator = parseComparison(experimentFile('compare-paper-agent')).arms['tuned-simulator']!;
+    expect(changedFields(simulator(arms.tuned!), simulator(tunedSimulator))).toBe('');
   });
 
   test.each(COMPARISONS)(
