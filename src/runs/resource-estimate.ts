@@ -20,6 +20,8 @@ export interface ResourceEstimate {
   /** Tokens that a model of embeddings reads: answers, random ones among them, and references. */
   embeddedTokens: number;
   activities: number;
+  /** Of them, all of the run: shards that ask models, trainings, and other phases whose result is recorded. */
+  phases: { sampling: number; training: number; plain: number };
   events: number;
   /** Runs of the experiment's workflow: it continues as new. */
   runs: number;
@@ -31,6 +33,7 @@ export interface ResourceEstimate {
 const PLAIN_ACTIVITIES_OF_A_ROUND = 3;
 /** Pools, commit, and what publishes both policies. */
 const PLAIN_ACTIVITIES_OF_AN_EPOCH = 4;
+const PLAIN_ACTIVITIES_OF_A_PREPARATION = 6;
 /** Scheduled, started, completed, and the workflow task between: three events each. */
 const EVENTS_PER_ACTIVITY = 6;
 const EVENTS_PER_CHILD = 8;
@@ -76,17 +79,14 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
   };
   const shards = (requests: number): number => Math.max(1, Math.min(durability.shards, requests));
   const trained = [environment, agent].filter(({ training }) => training !== null);
-  const perRound =
+  const samplingOfARound =
     (variationsWritten(experiment) === 0 ? 0 : shards(generationCounts(experiment).requests)) +
-    shards(rolloutRequests(experiment)) +
-    PLAIN_ACTIVITIES_OF_A_ROUND;
-  const perEpoch = rounds * perRound + PLAIN_ACTIVITIES_OF_AN_EPOCH + trained.length;
-  const activities =
-    epochs * perEpoch +
-    evaluated * shards(evaluationRequests(heldOut, experiment)) +
-    6 +
-    (drawsFromPool(experiment.arm) ? 1 : 0) +
-    gateChecks;
+    shards(rolloutRequests(experiment));
+  const checks = evaluated * shards(evaluationRequests(heldOut, experiment)) + gateChecks;
+  const isPooled = drawsFromPool(experiment.arm) ? 1 : 0;
+  const perEpoch =
+    rounds * (samplingOfARound + PLAIN_ACTIVITIES_OF_A_ROUND) + PLAIN_ACTIVITIES_OF_AN_EPOCH + trained.length;
+  const activities = epochs * perEpoch + checks + PLAIN_ACTIVITIES_OF_A_PREPARATION + isPooled;
   return {
     tasks: epochs * newTasks,
     rollouts: epochs * rolloutsPerEpoch,
@@ -104,6 +104,11 @@ export function estimateResources(experiment: Experiment, world: World): Resourc
         ? 0
         : epochs * (rolloutTokens + (newTasks + drawn) * randomTokens) + checkRollouts * answerTokens,
     activities,
+    phases: {
+      sampling: epochs * rounds * samplingOfARound + checks + isPooled,
+      training: epochs * trained.length,
+      plain: epochs * (rounds * PLAIN_ACTIVITIES_OF_A_ROUND + 1),
+    },
     events: activities * EVENTS_PER_ACTIVITY + epochs * EVENTS_PER_CHILD,
     runs: Math.ceil(epochs / durability.epochsPerRun),
     prompts,

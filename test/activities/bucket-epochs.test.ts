@@ -2,10 +2,14 @@ import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { estimateBucket } from '../../src/runs/bucket-estimate.ts';
+import type { BucketEstimate } from '../../src/runs/bucket-estimate.ts';
 import { shareHome } from '../../src/runs/connect-store.ts';
+import { estimateResources } from '../../src/runs/resource-estimate.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 import type { S3Fault } from '../../test-support/fake-s3.ts';
 import { FakeS3 } from '../../test-support/fake-s3.ts';
@@ -97,3 +101,33 @@ function faultOf(method: string, count: number): S3Fault | undefined {
   if (method === 'GET' && count % 17 === 0) return 'cut';
   return count % 53 === 0 ? 'busy' : undefined;
 }
+
+test('objects and requests of an epoch are about what a dry run says', async () => {
+  await using s3 = await FakeS3.start();
+  const home = await memoryFolder();
+  shareHome(s3.bucket(), { store: join(home, 'store'), runs: join(home, 'runs') });
+  const counted: Record<string, number>[] = [];
+  await runOn([home], () => {
+    counted.push({ ...s3.counts, objects: s3.objects.size });
+    return Promise.resolve();
+  });
+  const [first, last] = [counted[0]!, counted.at(-1)!];
+  const measured = (name: string): number => (last[name]! - first[name]!) / (EPOCHS - 1);
+  const estimates = [1, 2].map((epochs) => {
+    const experiment = parseExperiment({ ...smallFile, epochs });
+    return estimateBucket(experiment, estimateResources(experiment, createWorld(experiment.world)));
+  });
+  const estimated = (name: keyof BucketEstimate): number => estimates[1]![name] - estimates[0]![name];
+  // The fake trainer writes two folders of one file and its manifest, the real one two of ten files in all.
+  const left = 2 * (10 - 4);
+  for (const [name, count] of [
+    ['objects', estimated('objects') - left],
+    ['PUT', estimated('writes') - left],
+    ['GET', estimated('reads')],
+    ['LIST', estimated('lists')],
+    ['DELETE', estimated('removals')],
+  ] as const) {
+    expect(measured(name) / count, name).toBeGreaterThan(0.8);
+    expect(measured(name) / count, name).toBeLessThan(1.2);
+  }
+}, 120_000);

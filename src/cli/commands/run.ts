@@ -67,7 +67,7 @@ async function describeRun(
   context: CliContext,
 ): Promise<string> {
   const { loadWorldAsWorker } = await import('../lib/load-world.ts');
-  const { diskLines, estimateRun, promptLines, quotaLines } = await import('../lib/estimates.ts');
+  const { bucketLine, diskLines, estimateRun, promptLines, quotaLines } = await import('../lib/estimates.ts');
   const { readQuotas } = await import('../../runs/quotas.ts');
   const { costLines } = await import('../lib/cost-lines.ts');
   const { readPricesFile } = await import('../lib/read-file.ts');
@@ -96,6 +96,7 @@ async function describeRun(
     ...quotaLines(readQuotas(context.env), run),
     ...costLines(experiment, world, run, prices),
     ...diskLines(run),
+    bucketLine(experiment, run),
     'Nothing was started or written.',
   ].join('\n');
 }

@@ -7,6 +7,7 @@ import { positionsFromScratch } from '../../config/models.ts';
 import type { ModelSettings } from '../../config/models.ts';
 import { servedName, servingOf } from '../../config/policy-servers.ts';
 import { Python } from '../../processes/python.ts';
+import { estimateBucket } from '../../runs/bucket-estimate.ts';
 import { estimateDisk } from '../../runs/disk-estimate.ts';
 import type { DiskEstimate } from '../../runs/disk-estimate.ts';
 import {
@@ -121,6 +122,15 @@ export function diskLines({ disk }: RunEstimate): string[] {
     ...(working > 0 ? [`            and up to ${byteText(working)} while both policies are trained`] : []),
     ...unknown.map((path) => `            without the policies of ${path}, which is not on this machine`),
   ];
+}
+
+/** What the run is in a bucket, where one is used. */
+export function bucketLine(experiment: Experiment, { resources }: RunEstimate): string {
+  const { objects, writes, reads, lists, removals } = estimateBucket(experiment, resources);
+  return (
+    `bucket      if the store is in one: about ${countText(objects)} objects; ${countText(writes)} writes, ` +
+    `${countText(reads)} reads, ${countText(lists)} lists, ${countText(removals)} removals`
+  );
 }
 
 /** What the operator lets a run use, and whether this one may come to its end within it. */
