@@ -1,11 +1,18 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { queues } from '../src/workflows/activity-proxies.ts';
 import { exampleExperiment, exampleFile, withFields } from '../test-support/experiments.ts';
+import { fakeCredentials, FakeS3 } from '../test-support/fake-s3.ts';
 import { InstantStack } from '../test-support/instant-stack.ts';
 
-const sizes = [1_024, 102_400];
+const sizes = [10_240, 102_400, 1_024_000];
 const perTask = 8;
 const variations = 4;
+const bucketCredentials = {
+  AWS_ACCESS_KEY_ID: fakeCredentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: fakeCredentials.secretAccessKey,
+};
 const limits = { payloadBytes: 64 << 10, historyEvents: 2_000 };
 
 interface Measured {
@@ -14,13 +21,16 @@ interface Measured {
   milliseconds_per_rollout: number;
   largest_payload_bytes: number;
   history_events: number;
+  /** Of a bucket, by method. */
+  requests?: Record<string, number>;
 }
 
 /**
  * One epoch of a size on a stack of its own: both updates run, with a trainer and a model server in another
  * process that cost nothing.
+ * @param bucket that has the runs; by default the disk has them
  */
-async function measure(rollouts: number): Promise<Measured> {
+async function measure(rollouts: number, bucket?: FakeS3): Promise<Measured> {
   const fields = {
     epochs: 1,
     'environment.promptsPerEpoch': rollouts / perTask / variations,
@@ -29,8 +39,18 @@ async function measure(rollouts: number): Promise<Measured> {
     'durability.shards': 8,
     'durability.heartbeatSeconds': 120,
   };
-  await using stack = await InstantStack.start(exampleExperiment().world);
+  const home = mkdtempSync(join(tmpdir(), 'genenv-growth-'));
+  if (bucket)
+    writeFileSync(
+      join(home, 'store.json'),
+      JSON.stringify({ type: 's3', bucket: 'runs', prefix: `size-${rollouts}`, endpoint: bucket.endpoint }),
+    );
+  await using stack = await InstantStack.start(exampleExperiment().world, {
+    home,
+    ...(bucket && { environment: bucketCredentials }),
+  });
   const { workflow } = stack.client;
+  const before = { ...bucket?.counts };
   await workflow.execute('experiment', {
     args: [withFields(exampleFile, fields)],
     workflowId: 'growth',
@@ -48,6 +68,11 @@ async function measure(rollouts: number): Promise<Measured> {
     milliseconds_per_rollout: (closeTime!.getTime() - startTime.getTime()) / rollouts,
     largest_payload_bytes: Math.max(...histories.flatMap(payloads)),
     history_events: Math.max(...histories.map(({ events }) => events!.length)),
+    ...(bucket && {
+      requests: Object.fromEntries(
+        Object.entries(bucket.counts).map(([method, count]) => [method, count - (before[method] ?? 0)]),
+      ),
+    }),
   };
 }
 
@@ -62,9 +87,20 @@ function payloads(value: unknown): number[] {
  * What grows with the rollouts of an epoch, under Temporal: memory of the worker, time, payloads and history.
  * @throws Error above the limits
  */
-export async function growth(): Promise<Record<string, unknown>> {
+export const growth = (): Promise<Record<string, unknown>> => grow();
+
+/** The same with the runs in a bucket, and its requests. It is in memory, in the process of the model server. */
+export async function growthInBucket(): Promise<Record<string, unknown>> {
+  await using bucket = await FakeS3.start();
+  return await grow(bucket);
+}
+
+async function grow(bucket?: FakeS3): Promise<Record<string, unknown>> {
   const runs: Measured[] = [];
-  for (const size of sizes) runs.push(await measure(size));
+  for (const size of sizes) {
+    runs.push(await measure(size, bucket));
+    bucket?.objects.clear();
+  }
   const [small, large] = [runs[0]!, runs.at(-1)!];
   const worst = (value: (run: Measured) => number): number => Math.max(...runs.map(value));
   const largest = {

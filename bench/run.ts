@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { evaluations } from './evaluations.ts';
-import { growth } from './growth.ts';
+import { growth, growthInBucket } from './growth.ts';
 import { llm } from './llm.ts';
 import { orchestration } from './orchestration.ts';
 import { runPython } from './python.ts';
@@ -19,6 +19,7 @@ const sections: Record<string, () => Promise<Record<string, unknown>> | Record<s
   orchestration,
   rollouts,
   growth,
+  'growth-bucket': growthInBucket,
   verdicts,
   evaluations,
   telemetry,

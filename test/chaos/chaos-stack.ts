@@ -1,26 +1,51 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { shareHome } from '../../src/runs/connect-store.ts';
 import { faultFile } from '../../test-support/armed-faults.ts';
+import { withFields } from '../../test-support/experiments.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
 import { runEnds } from '../../test-support/run-ends.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
+import { VersityGateway } from '../../test-support/versity-gateway.ts';
 import { ModelProxy } from './model-proxy.ts';
+import { S3Proxy } from './s3-proxy.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { TlsProxy } from './tls-proxy.ts';
 import { Trail } from './trail.ts';
 
-/** What all runs of the suite run; a run of it that nobody disturbs is what the others are compared with. */
-export const experimentFile = tinyExperiment();
+export const HEARTBEAT_SECONDS = 5;
+/** `disk`, or runs in a `bucket`, or training jobs of two processes (`ranks`). */
+export type StackKind = 'disk' | 'bucket' | 'ranks';
+
+/** What the runs of a stack run; a run of it that nobody disturbs is what the others are compared with. */
+const experimentFiles: Record<StackKind, Record<string, unknown>> = {
+  disk: tinyExperiment(),
+  bucket: tinyExperiment(),
+  // Each job starts torch twice.
+  ranks: withFields(tinyExperiment(), {
+    epochs: 2,
+    'trainer.launcher': { type: 'torchrun' },
+    'trainer.processes': 2,
+    'agent.training.stepsPerEpoch': 4,
+  }),
+};
 
 /** Ample for a run of seconds. */
-const undisturbedMs = 240_000;
+const undisturbedMs = 480_000;
+
+/** A real S3 server, and the proxy through which the worker reaches it. */
+interface BucketParts {
+  gateway: VersityGateway;
+  proxy: S3Proxy;
+}
 
 /**
  * Real processes, with proxies between them, and the ledger of a run that nobody disturbed. Runs on it come
  * one after the other.
  */
 export class ChaosStack implements AsyncDisposable {
+  readonly kind: StackKind;
   readonly live: LiveStack;
   readonly model: ModelProxy;
   readonly tcp: TcpProxy;
@@ -29,9 +54,11 @@ export class ChaosStack implements AsyncDisposable {
   readonly folder: string;
   reference = '';
   worker: TestProcess | undefined;
+  bucket: BucketParts | undefined;
   #tls: TlsProxy | undefined;
 
-  private constructor(live: LiveStack, model: ModelProxy, tcp: TcpProxy) {
+  private constructor(kind: StackKind, live: LiveStack, model: ModelProxy, tcp: TcpProxy) {
+    this.kind = kind;
     this.live = live;
     this.model = model;
     this.tcp = tcp;
@@ -40,23 +67,51 @@ export class ChaosStack implements AsyncDisposable {
     this.trail = new Trail(this.folder);
   }
 
-  static async start(): Promise<ChaosStack> {
+  static async start(kind: StackKind = 'disk'): Promise<ChaosStack> {
     const live = await LiveStack.start();
     const stack = new ChaosStack(
+      kind,
       live,
       await ModelProxy.start(live.policyUrl),
       await TcpProxy.start(Number(live.address.split(':')[1])),
     );
     try {
+      if (kind === 'bucket') await stack.#startBucket();
       await stack.ready();
-      await stack.live.startRun('undisturbed', experimentFile);
+      await stack.live.startRun('undisturbed', stack.experimentFile);
       await runEnds(stack.live.client, 'undisturbed', undisturbedMs);
-      stack.reference = stack.live.ledger('undisturbed');
+      stack.reference = await stack.ledger('undisturbed');
       return stack;
     } catch (error) {
       await stack[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  get experimentFile(): Record<string, unknown> {
+    return experimentFiles[this.kind];
+  }
+
+  async ledger(id: string): Promise<string> {
+    await this.live.run(id).refresh();
+    return this.live.ledger(id);
+  }
+
+  /** No fault waits any more. */
+  reset(): void {
+    this.model.reset();
+    this.bucket?.proxy.reset();
+    rmSync(faultFile(this.folder), { force: true });
+  }
+
+  /** The worker reaches the bucket through the proxy; the oracle looks at it directly. */
+  async #startBucket(): Promise<void> {
+    const gateway = await VersityGateway.start(join(this.folder, 'gateway'));
+    const proxy = await S3Proxy.start(gateway.endpoint);
+    this.bucket = { gateway, proxy };
+    const settings = { ...gateway.settings('team'), endpoint: proxy.endpoint };
+    writeFileSync(this.path('store.json'), JSON.stringify(settings));
+    shareHome(gateway.bucket('team'), { store: this.path('store'), runs: this.path('runs') });
   }
 
   /** Everything answers, and a worker polls. */
@@ -71,7 +126,12 @@ export class ChaosStack implements AsyncDisposable {
 
   async startWorker(environment: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
     this.worker = await this.live.startWorker({
-      environment: { GENENV_TEST_FAULTS: this.folder, GENENV_POLICY_SERVER: this.model.url, ...environment },
+      environment: {
+        GENENV_TEST_FAULTS: this.folder,
+        GENENV_POLICY_SERVER: this.model.url,
+        ...this.bucket?.gateway.environment,
+        ...environment,
+      },
     });
     return this.worker;
   }
@@ -83,11 +143,6 @@ export class ChaosStack implements AsyncDisposable {
     return this.#tls;
   }
 
-  /** No fault waits any more. */
-  disarm(): void {
-    rmSync(faultFile(this.folder), { force: true });
-  }
-
   path(...parts: string[]): string {
     return join(this.live.home, ...parts);
   }
@@ -95,5 +150,7 @@ export class ChaosStack implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.live[Symbol.asyncDispose]();
     await Promise.all([this.model.close(), this.tcp.close(), this.#tls?.close()]);
+    await this.bucket?.proxy.close();
+    await this.bucket?.gateway[Symbol.asyncDispose]();
   }
 }

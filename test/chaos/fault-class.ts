@@ -1,3 +1,4 @@
+import type { StackKind } from './chaos-stack.ts';
 import type { Scene } from './scene.ts';
 
 /**
@@ -33,6 +34,8 @@ export interface FaultClass {
   row: string;
   /** One of the few in `npm test`. */
   selected?: boolean;
+  /** What it needs: `bucket`, runs in a bucket; `ranks`, training jobs of two processes. */
+  stack?: StackKind;
   /**
    * Whether the worker was what was disturbed: then work continues within two heartbeat timeouts of a worker
    * being back.

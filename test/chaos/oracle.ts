@@ -33,7 +33,7 @@ export async function judge(
   const note = (holds: boolean, problem: string): void => {
     if (!holds) problems.push(problem);
   };
-  const ledger = stack.live.ledger(id);
+  const ledger = await stack.ledger(id);
   problems.push(...compare(ledger, stack.reference, specified));
   const report = await verifyRun(new ObjectStore(stack.path('store')), new RunFolder(stack.path('runs'), id));
   for (const { file, problem } of report.problems) problems.push(`${file}: ${problem}`);
@@ -129,7 +129,7 @@ async function leftovers({ stack, id }: Scene): Promise<string[]> {
 }
 
 /** Processes that hold a file of the folder open: a job has its log and its lock there. */
-function jobsOf(home: string, work: string): number[] {
+export function jobsOf(home: string, work: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {

@@ -6,7 +6,6 @@ import { faultFile } from '../../test-support/armed-faults.ts';
 import type { ArmedFault, TrailLine } from '../../test-support/armed-faults.ts';
 import { until } from '../../test-support/processes.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
-import { experimentFile } from './chaos-stack.ts';
 import type { ChaosStack } from './chaos-stack.ts';
 import { JobWatch } from './job-watch.ts';
 
@@ -42,7 +41,7 @@ export class Scene {
     this.stack = stack;
     this.id = id;
     this.random = random;
-    this.epoch = 1 + random.int(3);
+    this.epoch = 1 + random.int(stack.experimentFile.epochs as number);
     this.jobs = new JobWatch(stack.path('store'), id, stack.path('chaos', id));
   }
 
@@ -58,7 +57,7 @@ export class Scene {
 
   /** Starts the run; the same id again continues from its ledger. */
   async begin(): Promise<void> {
-    await this.stack.live.startRun(this.id, experimentFile);
+    await this.stack.live.startRun(this.id, this.stack.experimentFile);
   }
 
   /** Another run of the same experiment, beside this one. */
@@ -163,6 +162,11 @@ export class Scene {
       patience,
       `the end of ${this.id}`,
     );
+  }
+
+  /** Whether nothing is left to disturb. */
+  async isOver(): Promise<boolean> {
+    return (await this.#status()) !== 'RUNNING';
   }
 
   /** A server whose database is away may say that it has no such namespace: that tells nothing of the run. */

@@ -36,7 +36,7 @@ test.each(selected)(
 
 test('the oracle notices another ledger, a damaged object, an epoch twice, unfinished work, and work done too often', async () => {
   await stack.ready();
-  stack.model.reset();
+  stack.reset();
   const scene = new Scene(stack, 'undisturbed', randomStream(1));
   const look = async (): Promise<string[]> =>
     (

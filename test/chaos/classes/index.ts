@@ -1,10 +1,12 @@
 import type { FaultClass } from '../fault-class.ts';
+import { bucketClasses } from './bucket.ts';
 import { clusterClasses } from './cluster.ts';
 import { diskClasses } from './disk.ts';
 import { fileClasses } from './files.ts';
 import { modelServerClasses } from './model-server.ts';
 import { operatorClasses } from './operator.ts';
 import { payloadKeyClasses } from './payload-key.ts';
+import { rankClasses } from './ranks.ts';
 import { temporalClasses } from './temporal.ts';
 import { trainerClasses } from './trainer.ts';
 import { workerClasses } from './worker.ts';
@@ -20,4 +22,6 @@ export const classes: readonly FaultClass[] = [
   ...diskClasses,
   ...operatorClasses,
   ...payloadKeyClasses,
+  ...bucketClasses,
+  ...rankClasses,
 ];
