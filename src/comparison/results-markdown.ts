@@ -19,7 +19,7 @@ import type { Against, Summary } from './summary.ts';
 const budgetMetrics = ['rollouts', 'agentSteps', 'environmentSteps'] as const satisfies RunMetricName[];
 const mainMetrics = comparedMeasures satisfies readonly RunMetricName[];
 
-/** The comparison's tables, as docs/results.md holds them. Equal summaries give equal text. */
+/** The comparison’s tables: `results.md` of its folder, and a page of docs/. Equal summaries give equal text. */
 export function resultsMarkdown(summary: Summary): string {
   const { name, primary, arms, against, seeds, epochs, rolloutsPerEpoch, rollouts, notes, claims } = summary;
   return [

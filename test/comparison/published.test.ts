@@ -17,7 +17,7 @@ import { experimentFile } from '../../test-support/experiments.ts';
  */
 
 const documents = readdirSync(join(repository, 'docs'))
-  .filter((name) => /^results.*\.md$/.test(name))
+  .filter((name) => /^results-.*\.md$/.test(name))
   .map((name) => `docs/${name}`);
 const summaryOf = (document: string): Summary =>
   JSON.parse(readFileSync(join(repository, summaryFileFor(document)), 'utf8')) as Summary;

@@ -34,7 +34,7 @@ export function addCompare({ program, context, exit }: CommandParts): void {
       '--id <id>',
       'id of the comparison: its folder and its workflow id (default: the name in the file)',
     )
-    .option('--docs <path>', 'write the results there too, such as docs/results.md')
+    .option('--docs <path>', 'write the results there too, such as docs/results-main.md')
     .option(
       '--runs <path>',
       'a file of runs that another home has finished, made by --docs or --save-runs; may be repeated',
