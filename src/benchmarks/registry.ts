@@ -14,6 +14,30 @@ import { travelPlanner } from './travelplanner/travelplanner.ts';
 /** Every benchmark of this project. */
 export const benchmarks: readonly Benchmark[] = [bfcl, apiBank, bamboogle, travelPlanner, alfworld];
 
+/**
+ * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` selects by prefix.
+ * @throws InvalidConfig for an unknown name
+ */
+export function selectSuites(all: readonly Benchmark[], names: readonly string[]): Suite[] {
+  const suites = all.flatMap((benchmark) => benchmark.suites);
+  const wanted = new Set(
+    names.flatMap((name) => {
+      const matching = name.endsWith('*')
+        ? suites.filter((suite) => suite.name.startsWith(name.slice(0, -1)))
+        : suites.filter((suite) => suite.name === name);
+      if (matching.length > 0) return matching;
+      const nearest = nearestName(
+        name,
+        suites.map((suite) => suite.name),
+      );
+      throw new InvalidConfig(
+        `evaluation: suites: got ${JSON.stringify(name)}; ${nearest === undefined ? 'expected names of suites, which `genenv suites` lists' : `did you mean "${nearest}"?`}`,
+      );
+    }),
+  );
+  return suites.filter((suite) => wanted.has(suite));
+}
+
 /** The suites of a worker. Each is opened once, since engines take seconds to start. */
 export class SuiteLoader {
   readonly benchmarks: readonly Benchmark[];
@@ -25,28 +49,9 @@ export class SuiteLoader {
     this.#host = host;
   }
 
-  /**
-   * The suites of these names, each once, in their benchmarks' order; `bfcl_v4_*` selects by prefix.
-   * @throws InvalidConfig for an unknown name
-   */
+  /** @throws InvalidConfig for an unknown name */
   select(names: readonly string[]): Suite[] {
-    const all = this.benchmarks.flatMap(({ suites }) => suites);
-    const wanted = new Set(
-      names.flatMap((name) => {
-        const matching = name.endsWith('*')
-          ? all.filter((suite) => suite.name.startsWith(name.slice(0, -1)))
-          : all.filter((suite) => suite.name === name);
-        if (matching.length > 0) return matching;
-        const nearest = nearestName(
-          name,
-          all.map((suite) => suite.name),
-        );
-        throw new InvalidConfig(
-          `evaluation: suites: got ${JSON.stringify(name)}; ${nearest === undefined ? 'expected names of suites, which `genenv suites` lists' : `did you mean "${nearest}"?`}`,
-        );
-      }),
-    );
-    return all.filter((suite) => wanted.has(suite));
+    return selectSuites(this.benchmarks, names);
   }
 
   /** An opened suite, or what it lacks; a suite that lacks something is opened again the next time. */

@@ -1,5 +1,5 @@
 import type { Answer, Question } from '../formats/chat-messages.ts';
-import { bootstrapInterval, wilsonInterval } from '../numerics/intervals.ts';
+import { boundedMeanInterval, wilsonInterval } from '../numerics/intervals.ts';
 
 /** Benchmarks as the evaluation workflow sees them. */
 
@@ -168,9 +168,9 @@ export function rateScore(name: string, successes: number, total: number, note?:
   return figureScore({ name, value, total, successes, interval, note });
 }
 
-/** A mean over cases with its bootstrap interval. */
+/** A mean over cases, whose values lie in [0, 1], with its bootstrap interval. */
 export function meanScore(name: string, values: readonly number[], note?: string): Score {
-  const estimate = bootstrapInterval(values, { seed: 0, resamples: 2000 });
+  const estimate = boundedMeanInterval(values, { low: 0, high: 1 }, { seed: 0, resamples: 2000 });
   const interval = estimate && { low: estimate.low, high: estimate.high };
   return figureScore({ name, value: estimate?.mean ?? 0, total: values.length, interval, note });
 }

@@ -5,7 +5,6 @@ import {
   requireInRange,
   requireInteger,
   requirePositive,
-  requireSameLength,
 } from './preconditions.ts';
 import { randomStream } from './random.ts';
 
@@ -50,18 +49,22 @@ export function bootstrapInterval(
 }
 
 /**
- * The interval of left minus right, pair by pair: two arms under the same seeds, whose common luck cancels.
+ * The interval of a mean of values between two bounds: by bootstrap, unless all values are alike and there is nothing
+ * to resample. Then the share of values that would have been others is at most w, the upper end of Wilson's
+ * interval for none of n, and each of them lies within the bounds: [v - w (v - low), v + w (high - v)]. Null
+ * without values.
  */
-export function pairedBootstrapInterval(
-  left: readonly number[],
-  right: readonly number[],
+export function boundedMeanInterval(
+  values: readonly number[],
+  { low, high }: Interval,
   settings: BootstrapSettings,
 ): IntervalEstimate | null {
-  requireSameLength('left', left.length, 'right', right.length);
-  return bootstrapInterval(
-    left.map((value, i) => value - right[i]!),
-    settings,
-  );
+  const [value] = values;
+  if (value === undefined || values.some((another) => another !== value))
+    return bootstrapInterval(values, settings);
+  requireFinite('values[0]', value);
+  const { high: share } = wilsonInterval({ successes: 0, attempts: values.length });
+  return { mean: value, low: value - share * (value - low), high: value + share * (high - value) };
 }
 
 /** The value below which a share of sorted values lies, linear between them. */

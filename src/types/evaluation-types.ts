@@ -87,6 +87,8 @@ export interface CaseLine {
   correct: boolean;
   scores: Readonly<Record<string, number | null>>;
   reason: string | null;
+  /** BFCL: the official decoder would have refused the answer. Absent if not. */
+  converted?: true;
   /** What the policy wrote, its first 2,000 characters; absent in files of earlier versions. */
   answer?: string;
 }

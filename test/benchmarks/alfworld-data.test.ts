@@ -81,16 +81,21 @@ describe('a suite that cannot run', () => {
 
 describe('figures', () => {
   it('are success rates, of all games and of each kind', () => {
-    const verdict = (taskType: string, correct: boolean): Parameters<typeof successRates>[2][number] => ({
-      verdict: { correct, scores: {}, reason: null, detail: { taskType, steps: 1 } },
+    const verdict = (
+      taskType: string,
+      correct: boolean,
+      strict = correct,
+    ): Parameters<typeof successRates>[2][number] => ({
+      verdict: { correct, scores: { strict: Number(strict) }, reason: null, detail: { taskType, steps: 1 } },
     });
     const scores = successRates(alfworldSplits[2]!, 'open', [
-      verdict('look_at_obj_in_light', true),
+      verdict('look_at_obj_in_light', true, false),
       verdict('pick_and_place_simple', true),
       verdict('pick_and_place_simple', false),
     ]);
     expect(scores.map((score) => [score.name, score.successes, score.of])).toEqual([
       ['alfworld_valid_unseen_success_open', 2, 3],
+      ['alfworld_valid_unseen_success_strict_open', 1, 3],
       ['alfworld_valid_unseen_success_pick_and_place_simple_open', 1, 2],
       ['alfworld_valid_unseen_success_look_at_obj_in_light_open', 1, 1],
     ]);

@@ -347,4 +347,23 @@ describe('api_bank_damo', () => {
       'no_call',
     ]);
   });
+
+  it('says that a question was too long, not that no call was made', async () => {
+    const tooLong = { ...answer(''), finish_reason: 'prompt_too_long' } as const;
+    for (const suite of [await opened(apiBankDamoLevel1), await opened(apiBankDamoLevel1, native)]) {
+      const { tools } = scripted([tooLong]);
+      const item = suite.cases[0]!;
+      const response = await suite.attempt(item, tools);
+      expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([
+        { correct: false, reason: 'prompt_too_long' },
+      ]);
+    }
+    const suite = await opened(apiBankToolRl);
+    const { tools } = scripted([tooLong]);
+    const item = suite.cases[0]!;
+    const response = await suite.attempt(item, tools);
+    expect(await suite.judge([{ item, response }], tools.signal)).toMatchObject([
+      { correct: false, reason: 'prompt_too_long' },
+    ]);
+  });
 });

@@ -27,6 +27,7 @@ describe('answers that hold the right call', () => {
     ['after thinking', `<think>[wrong(a=1)]</think>\n\n[${right}]`, false],
     ['with arithmetic', '[calculate_triangle_area(base=2*5, height=10-5)]', false],
     ['in fenced code', `\`\`\`python\n[${right}]\n\`\`\``, true],
+    ['in fenced code without a language', `\`\`\`\n[${right}]\n\`\`\``, false],
     ['as a Hermes tool call', `<tool_call>\n${json}\n</tool_call>`, true],
     ['as a tool call that was cut off after it', `I call it. <tool_call>${json}`, true],
   ])('%s', async (_, answer, converted) => {
@@ -51,7 +52,8 @@ describe('answers that hold the right call', () => {
         id === 'simple_python_0' ? [[text(`<tool_call>${json}</tool_call>`)]] : [[text('')]],
       )),
     ];
-    const [score] = suite.scores(verdicts.map(([id, verdict]) => ({ id, verdict })));
+    const [score, unconverted] = suite.scores(verdicts.map(([id, verdict]) => ({ id, verdict })));
+    expect(unconverted).toMatchObject({ name: 'bfcl_v4_simple_python_ast_prompt_unconverted', successes: 0 });
     expect(score).toMatchObject({
       name: 'bfcl_v4_simple_python_ast_prompt',
       successes: 1,
@@ -142,7 +144,11 @@ describe('a question that the policy could not read', () => {
     ]);
     const turns = item.gold.map((turn, index) => (index === 0 ? response.turns[0]! : turn));
     expect(await byTurn.judge([{ item, response: { turns } }], tools.signal)).toMatchObject([
-      { correct: false, reason: 'prompt_too_long', detail: item.gold.map((_, index) => index !== 0) },
+      {
+        correct: false,
+        reason: 'prompt_too_long',
+        detail: item.gold.map((_, index) => ({ valid: index !== 0, converted: false })),
+      },
     ]);
     await Promise.all([episodes.close(), byTurn.close()]);
   });
@@ -172,7 +178,7 @@ describe('questions', () => {
     expect(native.dataHash).toBe(suite.dataHash);
     expect(parallel.dataHash).not.toBe(suite.dataHash);
     expect(suite.judgeBatchSize).toBeUndefined();
-    expect(suite.versions).toEqual({ bfcl_eval: '2026.3.23', bfcl_rules: '2' });
+    expect(suite.versions).toEqual({ bfcl_eval: '2026.3.23', bfcl_rules: '3' });
     await Promise.all([native.close(), parallel.close()]);
   });
 });

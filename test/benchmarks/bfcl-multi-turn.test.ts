@@ -161,6 +161,22 @@ describe('turn by turn', () => {
   afterAll(() => suite.close());
 
   test('is judged few at a time', () => expect(suite.judgeBatchSize).toBe(8));
+  test('a turn whose calls were converted says so', async () => {
+    const item = suite.cases[0]!;
+    const gold = item.gold[0]![0]!;
+    const turns = item.gold.map((turn, index) =>
+      index === 0
+        ? turn.map((step) => (step === gold ? { ...step, text: `\`\`\`python\n${step.text}\n\`\`\`` } : step))
+        : turn,
+    );
+    const [verdict] = await suite.judge([{ item, response: { turns } }], new AbortController().signal);
+    expect(verdict).toMatchObject({
+      correct: true,
+      detail: item.gold.map((_, index) => ({ valid: true, converted: index === 0 })),
+    });
+    const [score] = suite.scores([{ id: item.id, verdict: verdict! }]);
+    expect(score!.note).toMatch(/answers of 1 turns were converted$/);
+  });
   test('a lost turn costs only itself', async () => {
     const item = suite.cases.find(({ gold }) => gold.length >= 4)!;
     const answers = item.gold.map((turn, index) => (index === 1 ? [text('No.')] : turn));
@@ -174,7 +190,7 @@ describe('turn by turn', () => {
     const [verdict] = await suite.judge([{ item, response }], tools.signal);
     expect(verdict).toMatchObject({
       correct: false,
-      detail: item.gold.map((_, index) => index !== 1),
+      detail: item.gold.map((_, index) => ({ valid: index !== 1, converted: false })),
       scores: { turn_success: 1 - 1 / item.gold.length },
     });
     expect(suite.scores([{ id: item.id, verdict: verdict! }])).toMatchObject([

@@ -6,7 +6,7 @@ import {
   rolloutsToThreshold,
   scoreAt,
 } from '../../src/comparison/learning-curve.ts';
-import { bootstrapInterval, pairedBootstrapInterval } from '../../src/numerics/intervals.ts';
+import { boundedMeanInterval, bootstrapInterval, wilsonInterval } from '../../src/numerics/intervals.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 
 describe('the bootstrap interval', () => {
@@ -62,15 +62,20 @@ describe('the bootstrap interval', () => {
     expect(bootstrapInterval([], { seed: 1 })).toBeNull();
   });
 
-  it('of pairs sees a difference that the seeds’ common luck would hide', () => {
-    const luck = [0.1, 0.9, 0.3, 0.7, 0.5];
-    const better = luck.map((value) => value + 0.05);
-    expect(pairedBootstrapInterval(better, luck, { seed: 1 })!.low).toBeCloseTo(0.05, 12);
-    expect(bootstrapInterval(better, { seed: 1 })!.low).toBeLessThan(
-      bootstrapInterval(luck, { seed: 1 })!.mean,
-    );
-    expect(() => pairedBootstrapInterval([1], [1, 2], { seed: 1 })).toThrow(
-      'left and right must be equally long, got 1 and 2',
+  it('of values that are all alike is as wide as what Wilson leaves open: it says that some could have been others', () => {
+    const alike = (value: number, count: number, low = 0) =>
+      boundedMeanInterval(Array<number>(count).fill(value), { low, high: 1 }, { seed: 0 })!;
+    const { high: share } = wilsonInterval({ successes: 0, attempts: 20 });
+    expect(alike(0, 20)).toEqual({ mean: 0, low: 0, high: share });
+    expect(alike(1, 20)).toEqual({ mean: 1, low: 1 - share, high: 1 });
+    expect(alike(0.5, 20)).toEqual({ mean: 0.5, low: 0.5 - share / 2, high: 0.5 + share / 2 });
+    // Differences lie between -1 and 1.
+    expect(alike(0, 20, -1)).toEqual({ mean: 0, low: -share, high: share });
+    expect(alike(0, 400).high).toBeLessThan(0.01);
+    expect(boundedMeanInterval([], { low: 0, high: 1 }, { seed: 0 })).toBeNull();
+    const values = [0, 1, 1, 0.5];
+    expect(boundedMeanInterval(values, { low: 0, high: 1 }, { seed: 3 })).toEqual(
+      bootstrapInterval(values, { seed: 3 }),
     );
   });
 });

@@ -51,9 +51,14 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       const verdicts = verdictsByShard.flat();
       const answers = await readAnswerTexts(dependencies, suiteShards);
       for (const { id: caseId, verdict } of verdicts) {
-        const { correct, scores, reason } = verdict;
+        const { correct, scores, reason, detail } = verdict;
         const answer = answers.get(caseId) ?? '';
-        lines.push({ suite: planned.name, id: caseId, correct, scores, reason, answer });
+        const converted = (detail as { converted?: unknown } | undefined)?.converted === true;
+        lines.push({
+          ...{ suite: planned.name, id: caseId, correct, scores, reason },
+          ...(converted && { converted }),
+          answer,
+        });
       }
       results.push(suiteResults(planned, suiteShards, { evaluation, opened, verdicts }));
       dependencies.activityContext().heartbeat({ suite: planned.name });

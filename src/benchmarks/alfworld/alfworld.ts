@@ -13,7 +13,7 @@ export type OpenAlfworld = OpenSuite<AlfworldCase, EpisodeResponse>;
 /** Version of this project's prompts. Raised with every change, like `rulesVersion`. */
 const promptVersion = '1';
 /** Version of this project's verdicts. */
-const rulesVersion = '1';
+const rulesVersion = '2';
 
 /** Replays in one call of `judge`: each takes up to some seconds. */
 const judgeBatchSize = 8;
@@ -30,7 +30,7 @@ export function episodeSuite(split: AlfworldSplit, listing: Listing): AlfworldSu
         const verdicts = [];
         // Sequential, so that an abort stops the remaining replays.
         for (const { item, response } of answered)
-          verdicts.push(await episodeVerdict(engine, item, response, { signal }));
+          verdicts.push(await episodeVerdict(engine, item, response, signal));
         return verdicts;
       },
       scores: (verdicts) => successRates(split, listing, verdicts),

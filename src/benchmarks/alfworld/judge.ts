@@ -15,21 +15,24 @@ export interface EpisodeDetail {
 }
 
 /**
- * Whether the commands win within 50 steps, replayed from the beginning.
- * @param normalize makes the command that is played; the identity gives the official game's own strictness
+ * Whether the commands win within 50 steps, replayed from the beginning: as `normalizeCommand` writes them, and,
+ * for `strict`, as the model wrote them, which is what the game itself takes.
  */
 export async function episodeVerdict(
   engine: AlfworldEngine,
   { file, taskType }: AlfworldCase,
   { commands, tooLong }: EpisodeResponse,
-  { signal, normalize = normalizeCommand }: { signal: AbortSignal; normalize?: (command: string) => string },
+  signal: AbortSignal,
 ): Promise<CaseVerdict> {
-  const played = commands.slice(0, MAX_STEPS).map(normalize);
+  const written = commands.slice(0, MAX_STEPS);
+  const played = written.map(normalizeCommand);
   const { won, steps } = await engine.replay(file, played, signal);
+  const isAsWritten = played.every((command, step) => command === written[step]);
+  const strict = isAsWritten ? won : (await engine.replay(file, written, signal)).won;
   const detail: EpisodeDetail = { taskType, steps };
   return {
     correct: won,
-    scores: { success: won ? 1 : 0 },
+    scores: { success: Number(won), strict: Number(strict) },
     reason: won ? null : lossReason(tooLong, steps),
     detail,
   };
@@ -66,7 +69,10 @@ function mismatchReason(steps: number, tooLong: boolean): string {
 
 type Verdicts = readonly { verdict: CaseVerdict }[];
 
-/** Games won out of all, and out of those of each kind. */
+const strictNote =
+  'commands as the model wrote them; the figure without `strict` forgives case, marks and old wording';
+
+/** Games won out of all, those won by the commands as they were written, and out of those of each kind. */
 export function successRates({ name, note }: AlfworldSplit, setting: string, verdicts: Verdicts): Score[] {
   const rate = (games: Verdicts, kind: string): Score =>
     rateScore(
@@ -75,10 +81,17 @@ export function successRates({ name, note }: AlfworldSplit, setting: string, ver
       games.length,
       note,
     );
+  const strict = rateScore(
+    `alfworld_${name}_success_strict_${setting}`,
+    verdicts.filter(({ verdict }) => verdict.scores.strict === 1).length,
+    verdicts.length,
+    [...(note === undefined ? [] : [note]), strictNote].join('; '),
+  );
   const gamesOfType = (type: string): Verdicts =>
     verdicts.filter(({ verdict }) => (verdict.detail as EpisodeDetail).taskType === type);
   return [
     rate(verdicts, ''),
+    strict,
     ...taskTypes
       .filter((type) => gamesOfType(type).length > 0)
       .map((type) => rate(gamesOfType(type), `${type}_`)),

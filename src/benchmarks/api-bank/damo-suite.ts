@@ -6,7 +6,13 @@ import { rateScore } from '../suite.ts';
 import type { Case, CaseVerdict, OpenSuite, Score, Suite, SuiteSettings } from '../suite.ts';
 import { callFault, parseApiCall } from './damo-rule.ts';
 import type { ApiCall } from './damo-rule.ts';
-import { isJsonObject, parseJson, recordResponse, toolsOfInstruction } from './tool-descriptions.ts';
+import {
+  isJsonObject,
+  parseJson,
+  reasonWithoutCall,
+  recordResponse,
+  toolsOfInstruction,
+} from './tool-descriptions.ts';
 import type { CallResponse } from './tool-descriptions.ts';
 
 /** A call of a dialogue: `<file>#<id>`, as DAMO's data counts them. */
@@ -74,8 +80,8 @@ function openDamo(
   return {
     cases,
     dataHash,
-    promptVersion: '1',
-    versions: { api_bank_damo: '2' },
+    promptVersion: '2',
+    versions: { api_bank_damo: '3' },
     attempt: async (item, tools) => recordResponse(await tools.ask(buildQuestion(item, format)), format),
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judgeCase(item, response))),
     scores: (verdicts) => computeScores(verdicts, name, format),
@@ -106,7 +112,7 @@ function buildQuestion({ instruction, input }: DamoCase, format: SuiteSettings['
 function judgeCase({ expected }: DamoCase, response: CallResponse): CaseVerdict {
   const gold = parseApiCall(expected)!;
   const call = 'text' in response ? parseApiCall(response.text) : parseNativeCall(response.calls[0]);
-  const reason = call === undefined ? 'no_call' : callFault(call, gold);
+  const reason = call === undefined ? reasonWithoutCall(response) : callFault(call, gold);
   const correct = reason === null;
   return {
     correct,

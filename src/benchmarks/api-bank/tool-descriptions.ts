@@ -88,16 +88,24 @@ function toolSpec(
 }
 
 /** What is judged: the answer's text, or the calls that the server parsed, with their raw arguments. */
-export type CallResponse = { text: string } | { calls: readonly { name: string; arguments: string }[] };
+export type CallResponse = ({ text: string } | { calls: readonly { name: string; arguments: string }[] }) & {
+  /** Set if the question was too long for the policy. */
+  unread?: true;
+};
 
 export function recordResponse(
-  { text, toolCalls }: Answer,
+  { text, toolCalls, finish_reason: reason }: Answer,
   format: SuiteSettings['toolFormat'],
 ): CallResponse {
+  const unread = reason === 'prompt_too_long' && ({ unread: true } as const);
   return format === 'native'
-    ? { calls: toolCalls.map((call) => ({ name: call.name, arguments: call.arguments })) }
-    : { text };
+    ? { calls: toolCalls.map((call) => ({ name: call.name, arguments: call.arguments })), ...unread }
+    : { text, ...unread };
 }
+
+/** Why an answer without a call is wrong. */
+export const reasonWithoutCall = ({ unread }: CallResponse): 'prompt_too_long' | 'no_call' =>
+  unread === true ? 'prompt_too_long' : 'no_call';
 
 /** The value of a JSON text; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {

@@ -3,7 +3,7 @@ import type { Question } from '../../formats/chat-messages.ts';
 import { readShipped } from '../shipped-data.ts';
 import { rateScore } from '../suite.ts';
 import type { Case, CaseVerdict, OpenSuite, Score, Suite, SuiteSettings } from '../suite.ts';
-import { parseJson, recordResponse, toolsOfSystemPrompt } from './tool-descriptions.ts';
+import { parseJson, reasonWithoutCall, recordResponse, toolsOfSystemPrompt } from './tool-descriptions.ts';
 import type { CallResponse } from './tool-descriptions.ts';
 import { parseToolRlCalls, toolRlMatch } from './toolrl-rule.ts';
 import type { GoldCall } from './toolrl-rule.ts';
@@ -55,8 +55,8 @@ function openToolRl(
   return {
     cases,
     dataHash,
-    promptVersion: '1',
-    versions: { api_bank_toolrl: '1' },
+    promptVersion: '2',
+    versions: { api_bank_toolrl: '2' },
     attempt: async (item, tools) => recordResponse(await tools.ask(buildQuestion(item, format)), format),
     judge: (answered) => Promise.resolve(answered.map(({ item, response }) => judgeCase(item, response))),
     scores: (verdicts) => computeScores(verdicts, format),
@@ -85,7 +85,7 @@ function judgeCase({ gold }: ToolRlCase, response: CallResponse): CaseVerdict {
       ? parseToolRlCalls(response.text)
       : response.calls.map((call) => ({ name: call.name, parameters: parseJson(call.arguments) }));
   const correct = toolRlMatch(calls, gold);
-  const failure = calls.length === 0 ? 'no_call' : 'wrong_call';
+  const failure = calls.length === 0 ? reasonWithoutCall(response) : 'wrong_call';
   return { correct, scores: { exact: Number(correct) }, reason: correct ? null : failure };
 }
 

@@ -93,27 +93,54 @@ export interface Detail {
   converted: boolean;
 }
 
-/** The category's accuracy, as the official evaluation counts it. */
+/**
+ * The category's accuracy. If answers were converted that the official decoder would have refused, a second figure
+ * counts those as wrong; only in irrelevance such an answer is one without a call, and right.
+ */
 export function accuracy(category: CategoryName, toolFormat: string, verdicts: Verdicts): Score[] {
-  const converted = verdicts.filter(({ verdict }) => (verdict.detail as Detail).converted).length;
-  const note =
-    converted === 0
-      ? undefined
-      : `${converted} answers in <tool_call> or fenced code were converted, which the official decoder would have refused`;
-  return [rateScore(accuracyName(category, toolFormat), correct(verdicts), verdicts.length, note)];
+  const name = accuracyName(category, toolFormat);
+  const isConverted = ({ verdict }: Verdicts[number]): boolean => (verdict.detail as Detail).converted;
+  const converted = verdicts.filter(isConverted).length;
+  if (converted === 0) return [rateScore(name, correct(verdicts), verdicts.length)];
+  const refused = 'in <tool_call> or in fenced code with the name of a language';
+  const isRightWithoutCall = category.includes('irrelevance');
+  const official = verdicts.filter((line) =>
+    isConverted(line) ? isRightWithoutCall : line.verdict.correct,
+  ).length;
+  return [
+    rateScore(
+      name,
+      correct(verdicts),
+      verdicts.length,
+      `${converted} answers ${refused} were converted; the official decoder refuses them`,
+    ),
+    rateScore(
+      `${name}_unconverted`,
+      official,
+      verdicts.length,
+      `as the official decoder has it: ${converted} answers ${refused} are no calls`,
+    ),
+  ];
+}
+
+/** What is kept of each turn. */
+export interface TurnDetail {
+  valid: boolean;
+  converted: boolean;
 }
 
 /** Correct turns out of all turns. */
 export function turnSuccess(category: CategoryName, toolFormat: string, verdicts: Verdicts): Score[] {
-  const turns = verdicts.flatMap(({ verdict }) => verdict.detail as boolean[]);
-  const note =
+  const turns = verdicts.flatMap(({ verdict }) => verdict.detail as TurnDetail[]);
+  const converted = turns.filter((turn) => turn.converted).length;
+  const setting =
     "each turn on its own, after the truth of the turns before it; what GenEnv's paper seems to report as BFCL; easier than the official rule, and turns of a case are not independent";
   return [
     rateScore(
       `${suiteName(category)}_turn_success_gold_history_${toolFormat}`,
-      turns.filter(Boolean).length,
+      turns.filter(({ valid }) => valid).length,
       turns.length,
-      note,
+      converted === 0 ? setting : `${setting}; answers of ${converted} turns were converted`,
     ),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Benchmark, CaseVerdict, Missing, OpenSuite, Suite } from '../suite.ts';
 import { accuracy, aggregate, turnSuccess } from './aggregate.ts';
-import type { Detail } from './aggregate.ts';
+import type { Detail, TurnDetail } from './aggregate.ts';
 import { bfclCategories, ruleNames, suiteName } from './categories.ts';
 import type { CategoryName } from './categories.ts';
 import { runEpisode, runIndependentTurns, runSingleTurn } from './conversation.ts';
@@ -13,7 +13,7 @@ type BfclSuite = Suite<BfclCase, BfclResponse>;
 /**
  * Version of this project's verdicts: how answers are decoded, and what may run. Raised with every change.
  */
-const rulesVersion = '2';
+const rulesVersion = '3';
 
 /** Version of this project's prompts. Raised with every change. */
 const promptVersion = '1';
@@ -130,7 +130,7 @@ function turnsVerdict(turns: readonly RawVerdict[]): CaseVerdict {
     correct: correctTurns === turns.length,
     scores: { turn_success: correctTurns / turns.length },
     reason: turns.find(({ valid }) => !valid)?.reason ?? null,
-    detail: turns.map(({ valid }) => valid),
+    detail: turns.map(({ valid, converted = false }) => ({ valid, converted })) satisfies TurnDetail[],
   };
 }
 

@@ -37,7 +37,7 @@ export interface RawVerdict {
   valid: boolean;
   reason: string | null;
   error: string | null;
-  /** Whether the official decoder would have refused the answer; single-turn only. */
+  /** Whether the official decoder would have refused the answer, or one of the episode’s. */
   converted?: boolean;
 }
 

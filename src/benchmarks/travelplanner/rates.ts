@@ -1,4 +1,4 @@
-import { bootstrapInterval } from '../../numerics/intervals.ts';
+import { boundedMeanInterval } from '../../numerics/intervals.ts';
 import { figureScore, rateScore } from '../suite.ts';
 import type { Score } from '../suite.ts';
 import { splitSizes } from './data/task.ts';
@@ -48,7 +48,7 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
  */
 function microScore(name: string, keptByTask: readonly number[], total: number): Score {
   const shares = keptByTask.map((count) => (count * keptByTask.length) / total);
-  const interval = bootstrapInterval(shares, { seed: 0, resamples: 2000 });
+  const interval = boundedMeanInterval(shares, { low: 0, high: 1 }, { seed: 0, resamples: 2000 });
   const value = keptByTask.reduce((sum, count) => sum + count, 0) / total;
   return figureScore({
     name,

@@ -86,6 +86,8 @@ async function evaluate(
   const evaluation = parseEvaluation(raw);
   const { name, suites, policy } = evaluation;
   const id = options.id ?? name;
+  const { benchmarks, selectSuites } = await import('../../benchmarks/registry.ts');
+  selectSuites(benchmarks, suites);
   if (options.against !== undefined) await readResults(options.against, context);
   const { policyNeeds, requireEngines } = await import('../lib/needs.ts');
   const { requireServersPermitted } = await import('../lib/server-permission.ts');

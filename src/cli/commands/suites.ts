@@ -10,30 +10,44 @@ export function addSuites({ program, context, exit }: CommandParts): void {
     .action(async () => exit(await listSuites(context)));
 }
 
-/** Opens each suite as a worker on this machine would. */
+/** Engines that start at a time: each takes a second or more. */
+const MAX_OPENING_SUITES = 2;
+
+/** Opens each suite as a worker on this machine would, and prints a line as soon as it is known. */
 async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
   const { benchmarks, suiteHost, SuiteLoader } = await import('../../benchmarks/registry.ts');
   const { workerSettings } = await import('../../worker/settings.ts');
-  const { plainTable } = await import('../lib/table.ts');
+  const { pMapIterable } = await import('p-map');
   const settings = { toolFormat: 'prompt', search: null } as const;
   const { permitServer, serverResolver } = await import('../../inference/endpoints.ts');
   const { benchmarks: downloads, endpoints } = workerSettings(env, undefined);
   const host = suiteHost(downloads, permitServer(serverResolver(endpoints, env)));
   const loader = new SuiteLoader(benchmarks, host);
-  const table = plainTable(['suite', 'cases', 'what it is']);
-  const missing: string[] = [];
+  const suites = loader.select(['*']);
+  const width = Math.max(...suites.map(({ name }) => name.length));
+  const line = (name: string, cases: string, about: string): string =>
+    `${name.padEnd(width)}  ${cases.padStart(6)}  ${about}`;
+  /** Names of suites by what they lack. */
+  const missing = new Map<string, string[]>();
+  print(line('suite', 'cases', 'what it is'));
   try {
-    for (const suite of loader.select(['*'])) {
-      const needs = suite.refuses(settings);
-      const opened = needs === null ? await loader.open(suite, settings) : null;
-      const isHere = opened !== null && 'cases' in opened;
-      table.push([suite.name, isHere ? countText(opened.cases.length) : '–', suite.about]);
-      if (!isHere) missing.push(`${suite.name}: ${opened?.missing ?? needs}`);
+    const opened = pMapIterable(
+      suites,
+      async (suite) => {
+        const needs = suite.refuses(settings);
+        return { suite, opening: needs === null ? await loader.open(suite, settings) : { missing: needs } };
+      },
+      { concurrency: MAX_OPENING_SUITES },
+    );
+    for await (const { suite, opening } of opened) {
+      const { name, about } = suite;
+      const isMissing = 'missing' in opening;
+      print(line(name, isMissing ? '–' : countText(opening.cases.length), about));
+      if (isMissing) missing.set(opening.missing, [...(missing.get(opening.missing) ?? []), name]);
     }
   } finally {
     await loader.close();
   }
-  print(table.toString());
-  for (const line of missing) print(line);
+  for (const [reason, names] of missing) print(`\nNot here: ${names.join(', ')}\n  ${reason}`);
   return exitCodes.ok;
 }

@@ -27,21 +27,31 @@ export async function showScores(id: string, context: CliContext): Promise<ExitC
 
 const percentText = (share: number): string => (100 * share).toFixed(2);
 
-/** Every score of an evaluation with its interval, what was skipped and why, and what was cut off. */
+/**
+ * Every score of an evaluation with its interval, and below the table what was noted, skipped and cut off. A rate of no
+ * cases is a dash.
+ */
 export function scoreTable({ suites, aggregates }: EvaluationResults): string {
   const table = plainTable(['score', '%', '95 % interval', 'of', 'note']);
+  const notes: string[] = [];
+  /** The number of a note; the same text has one. */
+  const numberOf = (note: string): string => {
+    if (!notes.includes(note)) notes.push(note);
+    return `[${notes.indexOf(note) + 1}]`;
+  };
   const evaluated = suites.flatMap((suite) => (suite.skipped === null ? [suite] : []));
   const scores = [...aggregates, ...evaluated.flatMap((suite) => suite.scores)];
   for (const { name, value, interval, of: total, note } of scores) {
     table.push([
       name,
-      percentText(value),
-      interval === null ? '' : `${percentText(interval.low)} to ${percentText(interval.high)}`,
+      total === 0 ? '–' : percentText(value),
+      interval === null || total === 0 ? '' : `${percentText(interval.low)} to ${percentText(interval.high)}`,
       countText(total),
-      note ?? '',
+      note === undefined ? '' : numberOf(note),
     ]);
   }
   const lines = evaluated.length === 0 ? [] : [table.toString()];
+  lines.push(...notes.map((note) => `${numberOf(note)} ${note}`));
   for (const { name, skipped } of suites) if (skipped !== null) lines.push(`skipped ${name}: ${skipped}`);
   for (const { name, cutOff, tooLong, questions } of evaluated) {
     if (cutOff > 0) lines.push(`${name}: ${cutOff} of ${questions} answers were cut off at the most tokens`);

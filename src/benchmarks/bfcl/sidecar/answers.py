@@ -11,7 +11,7 @@ from decoder import Calls, NotDecodable, bracketed, decode_calls
 from official import NATIVE, ReturnFormat, parse_java_function_call, parse_javascript_function_call
 
 _TOOL_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"\A```[A-Za-z_]*\n(.*?)\n?```\Z", re.DOTALL)
+_FENCE = re.compile(r"\A```([A-Za-z_]*)\n(.*?)\n?```\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,14 @@ def decode_answer(answer: dict, setting: str, language: ReturnFormat = ReturnFor
         # Tools were given natively: text without a call is an answer to the user.
         raise NotDecodable("no tool call")
     fence = _FENCE.match(text.strip())
-    plain = fence.group(1) if fence else text
+    plain = fence.group(2) if fence else text
+    # The official decoder strips back-ticks, but not the name of a language behind them.
+    converted = fence is not None and fence.group(1) != ""
     if language == ReturnFormat.PYTHON:
-        return Decoded(decode_calls(plain), from_json=False, converted=fence is not None)
+        return Decoded(decode_calls(plain), from_json=False, converted=converted)
     parse = parse_java_function_call if language == ReturnFormat.JAVA else parse_javascript_function_call
     try:
-        return Decoded(parse(bracketed(plain)[1:-1]), from_json=False, converted=fence is not None)
+        return Decoded(parse(bracketed(plain)[1:-1]), from_json=False, converted=converted)
     except Exception as error:
         raise NotDecodable(f"{type(error).__name__}: {error}") from error
 

@@ -6,6 +6,7 @@ Answers are given by turn and step: [[answer, ...], ...].
 import functools
 import importlib
 import inspect
+from typing import NamedTuple
 
 from answers import Decoded, decode_answer
 from calls import executable_calls, shown_calls
@@ -21,6 +22,14 @@ from official import (
 from single_turn import wrong
 
 Turns = list[list[dict]]
+
+
+class Calls(NamedTuple):
+    """Calls of an answer as they are shown and as they are run; whether the official decoder would have refused them."""
+
+    shown: list[str]
+    run: list[str]
+    converted: bool
 
 
 def load_backends(cases: dict[str, Case]) -> None:
@@ -46,17 +55,17 @@ def last_turn(case: Case, turns: Turns, category: str, setting: str) -> dict:
     return {"steps": [step for step in steps if step is not None], "ended": steps[-1] is None}
 
 
-def _run(case: Case, calls: tuple[list[str], list[str]], category: str, setting: str) -> dict:
-    shown, run = calls
+def _run(case: Case, calls: Calls, category: str, setting: str) -> dict:
+    shown, run, _ = calls
     config, classes = case.entry["initial_config"], case.entry["involved_classes"]
     results, _ = execute_multi_turn_func_call(run, config, classes, setting, case.entry["id"], long_context="long_context" in category)
     return {"results": results, "feedback": format_execution_results_prompting({}, results, {"model_responses_decoded": shown})}
 
 
 def episode_verdict(case: Case, turns: Turns, category: str, setting: str) -> dict:
-    """{"valid", "reason", "error"} on a whole episode."""
+    """{"valid", "reason", "error", "converted"} on a whole episode."""
     if len(turns) != len(case.truth):
-        return wrong("multi_turn:force_terminated")
+        return wrong("multi_turn:force_terminated", converted=False)
     return _check(case, turns, case.truth, category, setting)
 
 
@@ -67,23 +76,27 @@ def turn_verdict(case: Case, turns: Turns, category: str, setting: str) -> dict:
 
 def _check(case: Case, turns: Turns, truth: list[list[str]], category: str, setting: str) -> dict:
     functions = _functions(case)
-    decoded = [[calls[1] for calls in (_decoded(answer, setting, functions) for answer in turn) if calls is not None] for turn in turns]
+    decoded = [[calls for calls in (_decoded(answer, setting, functions) for answer in turn) if calls is not None] for turn in turns]
+    converted = any(calls.converted for turn in decoded for calls in turn)
+    runs = [[calls.run for calls in turn] for turn in decoded]
     try:
-        result = multi_turn_checker(decoded, truth, case.entry, category, setting)
+        result = multi_turn_checker(runs, truth, case.entry, category, setting)
     # States that a call has filled with another type of value may not even be comparable.
     except Exception as error:
-        return wrong("checker_error", f"{type(error).__name__}: {error}")
-    return {"valid": True, "reason": None, "error": None} if result["valid"] else wrong(result["error_type"], result["error_message"])
+        return wrong("checker_error", f"{type(error).__name__}: {error}", converted=converted)
+    if result["valid"]:
+        return {"valid": True, "reason": None, "error": None, "converted": converted}
+    return wrong(result["error_type"], result["error_message"], converted=converted)
 
 
-def _decoded(answer: dict, setting: str, functions: frozenset[str]) -> tuple[list[str], list[str]] | None:
-    """The calls as they are shown and as they are run; None without any."""
+def _decoded(answer: dict, setting: str, functions: frozenset[str]) -> Calls | None:
+    """The calls of an answer; None without any."""
     try:
         decoded: Decoded = decode_answer(answer, setting)
         shown, run = shown_calls(decoded), executable_calls(decoded, functions)
     except NotDecodable:
         return None
-    return None if is_empty_execute_response(run) else (shown, run)
+    return None if is_empty_execute_response(run) else Calls(shown, run, decoded.converted)
 
 
 def _functions(case: Case) -> frozenset[str]:
