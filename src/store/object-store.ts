@@ -3,7 +3,7 @@ import { lstat, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from '../numerics/arithmetic.ts';
 import { atomicRemove, atomicWrite, makeFolder, StagedFile, temporaryName } from './atomic-write.ts';
-import type { OnTransferred } from './bucket.ts';
+import type { OnTransferred } from './bucket-transfers.ts';
 import { canonicalJson, sha256 } from './canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import type { OnDamage } from './errors.ts';

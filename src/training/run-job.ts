@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrainerSettings } from '../config/policies.ts';
 import type { Python } from '../processes/python.ts';
 import { InvalidArtifact } from '../store/errors.ts';
-import type { OnTransferred } from '../store/bucket.ts';
+import type { OnTransferred } from '../store/bucket-transfers.ts';
 import type { OnDamage } from '../store/errors.ts';
 import type { WorkFolder } from '../store/work-folder.ts';
 import type { JobExit, JobKind, JobResult, TrainingJob } from '../types/training-job.ts';

@@ -1,0 +1,97 @@
+/** Requests to a bucket, as one client sends them: with growing pauses, conditions and checksums. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
+import { bucketError, statusOf } from './bucket-errors.ts';
+import { sha256Base64 } from './canonical-json.ts';
+
+/** Where a store in a bucket is; credentials come from the environment, as all tools of S3 read them. */
+export type BucketSettings = {
+  bucket: string;
+  /** Before each key, without a slash at either end; empty = none. */
+  prefix: string;
+  /** Of a server other than Amazon's. */
+  endpoint?: string | undefined;
+  region?: string | undefined;
+};
+
+/** Tries of a request within the client, with pauses that grow, before the activity is tried again. */
+export const MAX_ATTEMPTS = 6;
+/** Tries of a conditional write whose answer says that another one is under way, and of a download. */
+export const MAX_TRIES = 20;
+
+/** Where a command goes. */
+export type Place = { Bucket: string; Key: string };
+
+/** Every method throws StoreUnavailable once the client has tried for a while. */
+export class BucketRequests {
+  readonly client: S3Client;
+  readonly #settings: BucketSettings;
+
+  constructor(settings: BucketSettings, client: S3ClientConfig) {
+    this.#settings = settings;
+    this.client = new S3Client({
+      region: settings.region ?? 'us-east-1',
+      ...(settings.endpoint !== undefined && { endpoint: settings.endpoint, forcePathStyle: true }),
+      maxAttempts: MAX_ATTEMPTS,
+      requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
+      ...client,
+    });
+  }
+
+  /** Address of the bucket and its prefix, or of a key, for people. */
+  address(key: string): string {
+    return `s3://${this.#settings.bucket}/${this.path(key)}`;
+  }
+
+  /** A key with the prefix before it. */
+  path(key: string): string {
+    const { prefix } = this.#settings;
+    return prefix === '' ? key : `${prefix}/${key}`;
+  }
+
+  /** A path without the prefix. */
+  keyOf(path: string): string {
+    const { prefix } = this.#settings;
+    return prefix === '' ? path : path.slice(prefix.length + 1);
+  }
+
+  async send<T>(key: string, send: (place: Place) => Promise<T>): Promise<T> {
+    try {
+      return await send({ Bucket: this.#settings.bucket, Key: this.path(key) });
+    } catch (error) {
+      throw bucketError(this.address(key), error);
+    }
+  }
+
+  /** Creates an object if there is none. */
+  async createOnce(key: string, data: Uint8Array, tries: number): Promise<'created' | 'present' | 'busy'> {
+    return this.send(key, async (place) => {
+      try {
+        const condition = { IfNoneMatch: '*' };
+        await this.client.send(new PutObjectCommand({ ...place, ...bodyOf(data), ...condition }));
+        return 'created';
+      } catch (error) {
+        return this.refusal(error, tries);
+      }
+    });
+  }
+
+  /** What a refused conditional write says: another was first, or is under way. */
+  async refusal(error: unknown, tries: number): Promise<'present' | 'busy'> {
+    if (statusOf(error) === 412) return 'present';
+    if (statusOf(error) !== 409 || tries >= MAX_TRIES) throw error;
+    await sleep(pauseMs(tries));
+    return 'busy';
+  }
+}
+
+export const bodyOf = (data: Uint8Array) => ({ Body: data, ChecksumSHA256: sha256Base64(data) });
+
+/** Whether a stream ended before its end. */
+export const isCut = (error: unknown): boolean =>
+  error instanceof Error &&
+  /aborted|ECONNRESET|EPIPE|socket|premature|terminated|timed? ?out/i.test(`${error.name} ${error.message}`);
+
+export const pauseMs = (tries: number): number =>
+  Math.min(2_000, 25 * 2 ** tries) * (0.5 + Math.random() / 2);
