@@ -58,6 +58,16 @@ const kubernetesSchema = z
       .strictObject({ requests: quantities.optional(), limits: quantities.optional() })
       .default({})
       .describe('Of the container, such as `{"limits": {"nvidia.com/gpu": "1"}}`.'),
+    processesPerPod: z
+      .int()
+      .min(1)
+      .max(64)
+      .default(1)
+      .describe('Processes of a job in a pod, one a GPU of `resources`. Jobs with more have several pods.'),
+    service: objectName
+      .max(63)
+      .default('genenv-jobs')
+      .describe('Headless Service of the jobs’ pods, by which those of one job find each other.'),
     tolerations: z.array(tolerationSchema).max(100).default([]),
     nodeSelector: z.record(labelKey, labelValue).default({}),
     serviceAccount: objectName.optional().describe('Left out = the default one; jobs get no token of it.'),

@@ -2,7 +2,7 @@
 import type { Experiment } from './experiment.ts';
 
 /** Launchers that start one process a job. */
-const singleProcess: readonly string[] = ['resident', 'process', 'ray', 'kubernetes'];
+const singleProcess: readonly string[] = ['resident', 'process', 'ray'];
 
 export function* trainerProblems({ trainer, agent, environment }: Experiment): Generator<string> {
   const { processes = 1, launcher, sharding } = trainer;

@@ -28,15 +28,21 @@ export class KubernetesLauncher implements Launcher {
   /** Nodes are drained, and Kueue takes back what it has admitted. */
   readonly preempts = true;
   readonly #read: () => KubernetesSettings;
-  readonly #variables: Readonly<Record<string, string>>;
+  readonly #job: { processes: number; variables: Readonly<Record<string, string>> };
   /** As they were last read: for people, while the file is wrong. */
   #last: KubernetesSettings | undefined;
   #silentSince: number | undefined;
 
-  /** @param settings of the operator, as they are now @throws InvalidConfig */
-  constructor(settings: () => KubernetesSettings, variables: Readonly<Record<string, string>>) {
+  /**
+   * @param settings of the operator, as they are now @throws InvalidConfig
+   * @param job its processes, and what they get of the environment
+   */
+  constructor(
+    settings: () => KubernetesSettings,
+    job: { processes: number; variables: Readonly<Record<string, string>> },
+  ) {
     this.#read = settings;
-    this.#variables = variables;
+    this.#job = job;
   }
 
   async submit(submission: JobSubmission): Promise<JobHandle> {
@@ -44,7 +50,7 @@ export class KubernetesLauncher implements Launcher {
     const api = new KubernetesApi(settings);
     try {
       await this.#removeEarlier(api, submission);
-      await api.create(jobManifest(submission, settings, this.#variables));
+      await api.create(jobManifest(submission, settings, this.#job));
     } catch (error) {
       if (!(error instanceof KubernetesRefused)) throw error;
       throw new TrainerUnavailable(

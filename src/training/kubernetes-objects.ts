@@ -3,11 +3,14 @@ import { z } from 'zod';
 import type { KubernetesSettings } from '../config/kubernetes.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { sha256 } from '../store/canonical-json.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 import { claimName } from './launcher.ts';
 import type { JobState, JobSubmission } from './launcher.ts';
 
 /** Seconds between SIGTERM and SIGKILL, for the checkpoint. */
 const graceSeconds = 60;
+/** Where the processes of a job's pods meet. */
+const meetingPort = 29_400;
 /** Seconds that Kubernetes keeps an ended job and its log: a day. */
 const keptSeconds = 86_400;
 
@@ -16,6 +19,9 @@ export const workLabel = 'genenv.io/work';
 /** Annotation with the claim. */
 export const fenceLabel = 'genenv.io/fence';
 const queueLabel = 'kueue.x-k8s.io/queue-name';
+/** Label of a pod, and variable in it, with its number within the job. */
+const indexLabel = 'batch.kubernetes.io/job-completion-index';
+const indexVariable = 'JOB_COMPLETION_INDEX';
 
 const hashOf = ({ folder }: Pick<JobSubmission, 'folder'>): string => sha256(folder).slice(0, 16);
 
@@ -27,16 +33,50 @@ export const kubernetesName = (submission: Pick<JobSubmission, 'key' | 'fence' |
 export const workSelector = (submission: Pick<JobSubmission, 'folder'>): string =>
   `${workLabel}=${hashOf(submission)}`;
 
+/** What a job's container runs: the trainer, or torchrun with this pod's share of its processes. */
+function command(submission: JobSubmission, settings: KubernetesSettings, processes: number): string[] {
+  const { python, service, processesPerPod } = settings;
+  const job = ['-m', 'genenv_trainer', 'job', submission.folder];
+  if (processes === 1) return [python, ...job];
+  const pods = podsOf(settings, processes);
+  return [
+    ...[python, '-m', 'torch.distributed.run', `--nproc-per-node=${Math.min(processes, processesPerPod)}`],
+    ...[`--nnodes=${pods}`, '--max-restarts=0'],
+    ...(pods === 1
+      ? ['--standalone']
+      : [
+          `--node-rank=$(${indexVariable})`,
+          `--master-addr=${kubernetesName(submission)}-0.${service}`,
+          `--master-port=${meetingPort}`,
+        ]),
+    ...job,
+  ];
+}
+
+/** @throws InvalidConfig if the operator's pods cannot hold so many processes */
+function podsOf({ processesPerPod }: KubernetesSettings, processes: number): number {
+  if (processes > processesPerPod && processes % processesPerPod !== 0)
+    throw new InvalidConfig(
+      `trainer.processes: got ${processes}; expected at most ${processesPerPod}, or a multiple of it, which is ` +
+        '`processesPerPod` of kubernetes.json',
+    );
+  return Math.ceil(processes / processesPerPod);
+}
+
 /**
- * The Job of a claim: one pod that is never replaced, since only a new claim may start the trainer again.
+ * The Job of a claim, whose pods are never replaced, since only a new claim may start the trainer again: one pod, or
+ * several on nodes of their own that meet at the first one. If one of them fails, the Job ends them all.
+ * @param processes of the job
  * @param variables of the trainer
+ * @throws InvalidConfig if the operator's pods cannot hold so many processes
  */
 export function jobManifest(
   submission: JobSubmission,
   settings: KubernetesSettings,
-  variables: Readonly<Record<string, string>>,
+  { processes, variables }: { processes: number; variables: Readonly<Record<string, string>> },
 ): object {
   const { queue, claim, mountPath, serviceAccount, priorityClass, runAsUser } = settings;
+  const pods = podsOf(settings, processes);
   const labels = {
     'app.kubernetes.io/name': 'genenv',
     'app.kubernetes.io/component': 'training-job',
@@ -52,8 +92,9 @@ export function jobManifest(
     },
     spec: {
       backoffLimit: 0,
-      completions: 1,
-      parallelism: 1,
+      completions: pods,
+      parallelism: pods,
+      ...(pods > 1 && { completionMode: 'Indexed' }),
       podReplacementPolicy: 'Failed',
       ttlSecondsAfterFinished: keptSeconds,
       // Kueue admits it by taking this back.
@@ -65,6 +106,8 @@ export function jobManifest(
           terminationGracePeriodSeconds: graceSeconds,
           automountServiceAccountToken: false,
           enableServiceLinks: false,
+          // So that the pods of a job find each other by name.
+          ...(pods > 1 && { subdomain: settings.service }),
           ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
           ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
           imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })),
@@ -84,7 +127,7 @@ export function jobManifest(
             {
               name: 'trainer',
               image: settings.image,
-              command: [settings.python, '-m', 'genenv_trainer', 'job', submission.folder],
+              command: command(submission, settings, processes),
               env: Object.entries(variables).map(([name, value]) => ({ name, value })),
               resources: settings.resources,
               volumeMounts: [{ name: 'store', mountPath }],
@@ -111,7 +154,7 @@ export const jobSchema = z.object({
     labels: z.record(z.string(), z.string()).default({}),
     deletionTimestamp: z.string().optional(),
   }),
-  spec: z.object({ suspend: z.boolean().optional() }),
+  spec: z.object({ suspend: z.boolean().optional(), parallelism: z.int().min(0).default(1) }),
   status: z.object({ conditions }).default({ conditions: [] }),
 });
 export type KubernetesJob = z.infer<typeof jobSchema>;
@@ -124,6 +167,7 @@ const containerState = z.object({
 export const podSchema = z.object({
   metadata: z.object({
     name: z.string(),
+    labels: z.record(z.string(), z.string()).default({}),
     creationTimestamp: z.string().default(''),
     deletionTimestamp: z.string().optional(),
   }),
@@ -145,29 +189,47 @@ export type KubernetesPod = z.infer<typeof podSchema>;
  */
 export function kubernetesState(job: KubernetesJob | undefined, pods: readonly KubernetesPod[]): JobState {
   if (job === undefined || job.metadata.deletionTimestamp !== undefined) return { state: 'ended' };
-  const pod = pods
-    .toSorted((a, b) => a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp))
-    .at(-1);
-  const { terminated, waiting } = pod?.status.containerStatuses[0]?.state ?? {};
-  const code = terminated?.exitCode;
-  if (isTrue(job.status.conditions, 'Complete') || isTrue(job.status.conditions, 'Failed'))
+  const current = newestByIndex(pods);
+  if (isTrue(job.status.conditions, 'Complete') || isTrue(job.status.conditions, 'Failed')) {
+    const codes = current.flatMap((pod) => containerOf(pod)?.terminated?.exitCode ?? []);
+    const code = codes.find((candidate) => candidate !== 0) ?? codes[0];
     return { state: 'ended', ...(code !== undefined && { code }) };
+  }
   if (job.spec.suspend === true) return { state: 'queued', reason: 'suspended until its queue admits it' };
-  if (pod === undefined) return { state: 'queued', reason: 'it has no pod yet' };
-  const { phase, reason, message } = pod.status;
-  if (phase === 'Unknown')
-    return { state: 'unknown', reason: shortReason(message ?? reason ?? 'its node does not answer') };
-  if (phase !== 'Pending') return { state: 'running' };
+  if (current.length === 0) return { state: 'queued', reason: 'it has no pod yet' };
+  const lost = current.find(({ status }) => status.phase === 'Unknown')?.status;
+  if (lost !== undefined)
+    return {
+      state: 'unknown',
+      reason: shortReason(lost.message ?? lost.reason ?? 'its node does not answer'),
+    };
+  const pending = current.find(({ status }) => status.phase === 'Pending');
+  if (pending !== undefined) return { state: 'queued', reason: shortReason(whyPending(pending)) };
+  const { parallelism } = job.spec;
+  if (current.length < parallelism)
+    return { state: 'queued', reason: `it has ${current.length} of its ${parallelism} pods` };
+  return { state: 'running' };
+}
+
+/** A pod of each number: a Job that was suspended and resumed has had others. */
+function newestByIndex(pods: readonly KubernetesPod[]): KubernetesPod[] {
+  const newest = new Map<string, KubernetesPod>();
+  for (const pod of pods.toSorted((a, b) =>
+    a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp),
+  ))
+    newest.set(pod.metadata.labels[indexLabel] ?? '', pod);
+  return [...newest.values()];
+}
+
+const containerOf = (pod: KubernetesPod): z.infer<typeof containerState> | undefined =>
+  pod.status.containerStatuses[0]?.state;
+
+function whyPending(pod: KubernetesPod): string {
   const unscheduled = pod.status.conditions.find(
     ({ type, status }) => type === 'PodScheduled' && status === 'False',
   );
-  const cause = unscheduled ?? waiting;
-  return {
-    state: 'queued',
-    reason: shortReason(
-      [cause?.reason, cause?.message].filter((text) => text !== undefined).join(': ') || 'Pending',
-    ),
-  };
+  const cause = unscheduled ?? containerOf(pod)?.waiting;
+  return [cause?.reason, cause?.message].filter((text) => text !== undefined).join(': ') || 'Pending';
 }
 
 const isTrue = (list: readonly z.infer<typeof condition>[], name: string): boolean =>

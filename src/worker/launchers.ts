@@ -45,8 +45,8 @@ export function createLaunchers(
       }
       case 'kubernetes':
         return new KubernetesLauncher(() => readKubernetes(settings.kubernetes), {
-          GENENV_MODELS: variables.GENENV_MODELS,
-          PYTHONSAFEPATH: '1',
+          processes,
+          variables: { GENENV_MODELS: variables.GENENV_MODELS, PYTHONSAFEPATH: '1' },
         });
       case 'slurm':
         return new SlurmLauncher({

@@ -13,6 +13,8 @@ import { KubeApiServer, kubernetesMissing } from '../../test-support/kube-apiser
 import type { ClusterUser } from '../../test-support/kube-apiserver.ts';
 import { read } from '../infra/repository.ts';
 
+const trainer = { processes: 1, variables: { GENENV_MODELS: '/models' } };
+
 const MINUTES = 60_000;
 if (kubernetesMissing !== undefined) console.warn(`skipped: ${kubernetesMissing}`);
 
@@ -61,7 +63,7 @@ describe.skipIf(kubernetesMissing !== undefined)(
         'kubernetes.json',
       );
     const launcher = (fields: object = {}, user: ClusterUser | 'stranger' = 'launcher') =>
-      new KubernetesLauncher(() => settings(user, fields), { GENENV_MODELS: '/models' });
+      new KubernetesLauncher(() => settings(user, fields), trainer);
     const jobs = '/apis/batch/v1/namespaces/genenv/jobs';
     const pods = '/api/v1/namespaces/genenv/pods';
 
@@ -105,7 +107,7 @@ describe.skipIf(kubernetesMissing !== undefined)(
         imagePullSecrets: ['registry'],
         runAsUser: 1234,
       });
-      const manifest = jobManifest(submission(), all, { GENENV_MODELS: '/models' });
+      const manifest = jobManifest(submission(), all, trainer);
       expect(await new KubernetesApi(all).create(manifest, true)).toBe(true);
       const wrong = { ...manifest, specs: {} };
       await expect(new KubernetesApi(all).create(wrong, true)).rejects.toThrow(/unknown field "specs"/);

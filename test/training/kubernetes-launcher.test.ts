@@ -8,6 +8,8 @@ import { plannedHandle, TrainerUnavailable } from '../../src/training/launcher.t
 import { FakeKubernetes } from '../../test-support/fake-kubernetes.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 
+const trainer = { processes: 1, variables: { GENENV_MODELS: '/models' } };
+
 let cluster: FakeKubernetes;
 let settings: KubernetesSettings;
 let folder: string;
@@ -24,7 +26,7 @@ afterEach(async () => {
 });
 
 const launcher = (fields: Partial<KubernetesSettings> = {}) =>
-  new KubernetesLauncher(() => ({ ...settings, ...fields }), { GENENV_MODELS: '/models' });
+  new KubernetesLauncher(() => ({ ...settings, ...fields }), trainer);
 const submission = (fence = 1) => ({ key: 'ab'.repeat(32), fence, folder });
 const nameOf = (fence = 1) => kubernetesName(submission(fence));
 const handle = (fence = 1) => ({ ...plannedHandle('kubernetes', submission(fence)), id: nameOf(fence) });
@@ -144,7 +146,7 @@ describe('an API server', () => {
 
   it('whose settings are missing or wrong is waited for, and its jobs keep their names', async () => {
     let read = () => settings;
-    const watching = new KubernetesLauncher(() => read(), {});
+    const watching = new KubernetesLauncher(() => read(), trainer);
     await watching.submit(submission());
     read = () => readKubernetes(`${folder}/none.json`);
     for (const failing of [watching.submit(submission(2)), watching.state(handle())])

@@ -9,6 +9,8 @@ import {
 } from '../../src/training/kubernetes-objects.ts';
 import { schemaProblems } from '../../test-support/kubernetes-schemas.ts';
 
+const trainer = { processes: 1, variables: { GENENV_MODELS: '/models' } };
+
 const submission = { key: 'ab'.repeat(32), fence: 3, folder: '/var/lib/genenv/store/work/x' };
 const settings = (fields: object = {}) =>
   parseKubernetes(
@@ -31,13 +33,13 @@ const everySetting = {
 
 describe('the Job of a claim', () => {
   it.each([{}, everySetting])('fits the schema of Kubernetes: %j', (fields) => {
-    const manifest = jobManifest(submission, settings(fields), { GENENV_MODELS: '/models' });
+    const manifest = jobManifest(submission, settings(fields), trainer);
     expect(schemaProblems(manifest)).toEqual([]);
     expect(schemaProblems({ ...manifest, specs: {} })).toHaveLength(1);
   });
 
   it('has one pod, which runs the trainer once and may do nothing else', () => {
-    const manifest = jobManifest(submission, settings(everySetting), { GENENV_MODELS: '/models' });
+    const manifest = jobManifest(submission, settings(everySetting), trainer);
     expect(manifest).toMatchObject({
       metadata: { labels: { 'kueue.x-k8s.io/queue-name': 'gpu-queue', 'genenv.io/fence': '3' } },
       spec: {
@@ -59,7 +61,36 @@ describe('the Job of a claim', () => {
         },
       },
     });
-    expect(jobManifest(submission, settings(), {})).not.toHaveProperty('spec.suspend');
+    expect(jobManifest(submission, settings(), trainer)).not.toHaveProperty('spec.suspend');
+  });
+
+  it('of several processes runs torchrun: in one pod if it holds them, else in pods that meet at the first', () => {
+    const shared = { processes: 4, variables: {} };
+    const containerOf = (manifest: object) =>
+      (manifest as { spec: { template: { spec: { containers: { command: string[] }[] } } } }).spec.template
+        .spec.containers[0]!;
+    const alone = jobManifest(submission, settings({ processesPerPod: 8 }), shared);
+    expect(schemaProblems(alone)).toEqual([]);
+    expect(alone).toMatchObject({ spec: { completions: 1, parallelism: 1 } });
+    expect(containerOf(alone).command).toEqual([
+      ...['/usr/local/bin/python', '-m', 'torch.distributed.run', '--nproc-per-node=4', '--nnodes=1'],
+      ...['--max-restarts=0', '--standalone', '-m', 'genenv_trainer', 'job', submission.folder],
+    ]);
+    const spread = jobManifest(submission, settings({ processesPerPod: 2 }), shared);
+    expect(schemaProblems(spread)).toEqual([]);
+    expect(spread).toMatchObject({
+      spec: {
+        ...{ completions: 2, parallelism: 2, completionMode: 'Indexed', backoffLimit: 0 },
+        template: { spec: { subdomain: 'genenv-jobs' } },
+      },
+    });
+    expect(containerOf(spread).command.slice(3, -4)).toEqual([
+      ...['--nproc-per-node=2', '--nnodes=2', '--max-restarts=0', '--node-rank=$(JOB_COMPLETION_INDEX)'],
+      ...[`--master-addr=${kubernetesName(submission)}-0.genenv-jobs`, '--master-port=29400'],
+    ]);
+    expect(() => jobManifest(submission, settings({ processesPerPod: 3 }), shared)).toThrow(
+      'trainer.processes: got 4; expected at most 3, or a multiple of it, which is `processesPerPod` of kubernetes.json',
+    );
   });
 
   it('is called by key, claim and folder, in at most 63 characters', () => {
@@ -76,8 +107,15 @@ describe('the state of a job', () => {
       spec: fields.spec ?? {},
       status: { conditions: fields.conditions ?? [] },
     });
-  const pod = (status: object, creationTimestamp = '2026-11-26T12:00:00Z') =>
-    podSchema.parse({ metadata: { name: 'p', creationTimestamp }, status });
+  const pod = (status: object, creationTimestamp = '2026-11-26T12:00:00Z', index?: string) =>
+    podSchema.parse({
+      metadata: {
+        ...{ name: 'p', creationTimestamp },
+        ...(index !== undefined && { labels: { 'batch.kubernetes.io/job-completion-index': index } }),
+      },
+      status,
+    });
+  const indexed = (index: string, status: object) => pod(status, undefined, index);
   const running = pod({ phase: 'Running' });
   const failed = (exitCode: number) =>
     pod({ phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode, reason: 'Error' } } }] });
@@ -141,6 +179,33 @@ describe('the state of a job', () => {
       job(),
       [pod({ phase: 'Running' }, '2026-11-26T13:00:00Z'), failed(75)],
       { state: 'running' },
+    ],
+    [
+      'a Job of two pods, of which one waits for a node',
+      job({ spec: { parallelism: 2 } }),
+      [indexed('0', { phase: 'Running' }), indexed('1', { phase: 'Pending', conditions: [unscheduled] })],
+      { state: 'queued', reason: 'Unschedulable: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.' },
+    ],
+    [
+      'a Job of two pods, of which one is not there yet',
+      job({ spec: { parallelism: 2 } }),
+      [indexed('0', { phase: 'Running' })],
+      { state: 'queued', reason: 'it has 1 of its 2 pods' },
+    ],
+    [
+      'a Job of two pods that run',
+      job({ spec: { parallelism: 2 } }),
+      [indexed('0', { phase: 'Running' }), indexed('1', { phase: 'Running' })],
+      { state: 'running' },
+    ],
+    [
+      'a Job of two pods, of which one has failed and ended the other',
+      job({ spec: { parallelism: 2 }, conditions: [{ type: 'Failed', status: 'True' }] }),
+      [
+        indexed('0', { phase: 'Succeeded', containerStatuses: [{ state: { terminated: { exitCode: 0 } } }] }),
+        indexed('1', { phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode: 137 } } }] }),
+      ],
+      { state: 'ended', code: 137 },
     ],
   ])('%s', (_, current, pods, expected) => {
     expect(kubernetesState(current, pods)).toEqual(expected);
