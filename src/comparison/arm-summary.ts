@@ -93,7 +93,10 @@ export function summarizeArm(
   };
 }
 
-/** One arm minus a reference in a metric, under the same seeds. Censored figures are not tested. */
+/**
+ * One arm minus a reference in a metric, under the same seeds. Censored figures are not tested; if no run of either
+ * came to the threshold, nothing is known of their difference.
+ */
 export function estimateDifference(
   arm: ArmSummary,
   reference: ArmSummary,
@@ -104,9 +107,10 @@ export function estimateDifference(
     reference.runs.map(({ figures }) => figures[metric]),
   );
   const difference = estimateDifferenceOverSeeds(bySeed);
-  const isCensored =
-    metric === 'rolloutsToThreshold' && [...arm.runs, ...reference.runs].some(({ reached }) => !reached);
-  return difference && isCensored ? { ...difference, p: null } : difference;
+  if (metric !== 'rolloutsToThreshold' || difference === null) return difference;
+  const runs = [...arm.runs, ...reference.runs];
+  if (runs.every(({ reached }) => !reached)) return null;
+  return runs.every(({ reached }) => reached) ? difference : { ...difference, p: null };
 }
 
 export const mapMetrics = <T>(value: (metric: RunMetricName) => T): Record<RunMetricName, T> =>

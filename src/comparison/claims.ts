@@ -8,7 +8,6 @@ import {
   hasSameAgentTraining,
   hasSign,
   isAbove,
-  isAtLeast,
   metricText,
 } from './claim-rules.ts';
 import type { Claim, ClaimEvidence } from './claim-rules.ts';
@@ -48,7 +47,7 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
   const frozenAgent = arms.find(
     ({ arm }) => experiments[arm]!.arm.type === 'genenv' && experiments[arm]!.agent.training === null,
   );
-  const staysInBand = isAtLeast(main.figures.residence?.mean, RESIDENCE);
+  const staysInBand = isAbove(main.figures.residence, RESIDENCE);
   return [
     {
       claim:

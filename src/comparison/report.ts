@@ -25,7 +25,7 @@ import type { Against, Summary } from './summary.ts';
 export async function writeComparisonReport(summary: Summary, file: string): Promise<void> {
   const { name, arms, baseline, seeds, epochs, rolloutsPerEpoch, notes } = summary;
   const charts = comparisonCharts(summary);
-  const differenceTables = summary.against.map(differencesTable);
+  const differenceTables = summary.against.map((table) => differencesTable(table, summary.tests));
   const sections: Section[] = [
     { id: 'primary', short: 'Primary', title: 'What was asked?', body: primaryTable(summary) },
     { id: 'claims', short: 'Claims', title: 'What held?', body: claimsTable(summary) },
@@ -96,7 +96,7 @@ function primaryTable({ primary, seeds }: Summary): Markup {
   return joinMarkup([lead, table(primaryColumns, rows)]);
 }
 
-function differencesTable({ reference, rows, tests }: Against): Markup {
+function differencesTable({ reference, rows }: Against, tests: number): Markup {
   if (rows.length === 0) return noMarkup;
   const lead = joinMarkup([
     markup`<p class="lead">Arm minus ${reference}, seed by seed, with Student’s 95 % intervals. `,

@@ -102,11 +102,11 @@ function warningsText({ warnings, runs }: ArmSummary): string {
     .join('; ');
 }
 
-function againstParts({ reference, rows, tests }: Against, summary: Summary): string[] {
+function againstParts({ reference, rows }: Against, summary: Summary): string[] {
   if (rows.length === 0) return [];
   return [
     `## Against ${reference}`,
-    `Differences under the same seed, arm minus ${reference}. ${familyText(tests)} Of rollouts to the threshold ` +
+    `Differences under the same seed, arm minus ${reference}. ${familyText(summary.tests)} Of rollouts to the threshold ` +
       'fewer are better.',
     table(
       ['arm', ...mainTitles(summary)],
@@ -115,9 +115,9 @@ function againstParts({ reference, rows, tests }: Against, summary: Summary): st
   ];
 }
 
-/** How the tests of a table are corrected. */
+/** How the tests of all tables are corrected. */
 export const familyText = (tests: number): string =>
-  `p is Student’s, after Holm’s correction for the ${tests} tests of this table; bold where it is below 0.05. ` +
+  `p is Student’s, after Holm’s correction for the ${tests} tests of all these tables; bold where it is below 0.05. ` +
   'Primary comparisons stand above; where a seed did not come to the threshold, nothing is tested.';
 
 const mainTitles = ({ threshold }: Summary): string[] =>
@@ -155,7 +155,7 @@ const seedCountText = (estimate: SeedEstimate | null, seeds: number): string =>
   estimate === null || estimate.seeds === seeds ? '' : ` (${estimate.seeds} of ${seeds} seeds)`;
 
 function controlParts(summary: Summary): string[] {
-  const { rows, tests } = summary.againstControls;
+  const { againstControls: rows, tests } = summary;
   if (rows.length === 0) return [];
   return [
     '## Against a frozen simulator with the same agent',

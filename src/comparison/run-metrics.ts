@@ -83,8 +83,8 @@ export const runMetrics = {
   calibrationEnd: { title: '|p̂ − α| of new tasks, last 5 epochs', better: null, unit: 'share' },
   heldOutOverlap: { title: 'written tasks that are held-out ones', better: null, unit: 'share' },
   rollouts: { title: 'rollouts of the agent', better: null, unit: 'count' },
-  agentSteps: { title: 'updates of the agent', better: null, unit: 'count' },
-  environmentSteps: { title: 'updates of the simulator', better: null, unit: 'count' },
+  agentSteps: { title: 'updates of the agent, within the rollouts compared', better: null, unit: 'count' },
+  environmentSteps: { title: 'updates of the simulator, within them', better: null, unit: 'count' },
 } as const satisfies Record<
   string,
   { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' | 'change' }
@@ -102,10 +102,14 @@ export interface EqualTerms {
   rollouts: number;
 }
 
-/** The metrics of one run; null if it did not measure one, or never reached it. */
+/**
+ * The metrics of one run, over the rollouts that are compared; null if it did not measure one, or never reached it. Of
+ * the whole run are its number of rollouts and the change of the log-probability.
+ */
 export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms): RunMetrics {
   const curve = heldOutCurve(run);
-  const rows = trained(run.rows);
+  const compared = rowsWithin(run.rows, rollouts);
+  const rows = trained(compared);
   const values = (name: string): number[] => measured(series(rows, name));
   const total = (name: string): number => sum(values(name));
   const thirds = [
@@ -113,7 +117,7 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     rows.slice(-Math.ceil(rows.length / 3)),
   ] as const;
   const n = run.experiment.agent.rolloutsPerTask;
-  const { success } = findings(run.rows);
+  const { success } = findings(compared);
   const lengths = values('completions/correct_mean_length');
   const [lengthStart, lengthEnd] = [mean(lengths.slice(0, WINDOW)), mean(lengths.slice(-WINDOW))];
   return {
@@ -143,10 +147,20 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     calibrationStart: mean(values('env/calibration_error').slice(0, WINDOW)),
     calibrationEnd: mean(values('env/calibration_error').slice(-WINDOW)),
     heldOutOverlap: mean(values('env/held_out_overlap')),
-    rollouts: total('rollouts/count'),
+    rollouts: sum(measured(series(run.rows, 'rollouts/count'))),
     agentSteps: total('steps'),
     environmentSteps: total('env/steps'),
   };
+}
+
+/** The preparation, and the epochs that began before so many rollouts were made. */
+export function rowsWithin(rows: readonly EpochRow[], rollouts: number): EpochRow[] {
+  let made = 0;
+  return rows.filter(({ metrics }) => {
+    const before = made;
+    made += metrics['rollouts/count'] ?? 0;
+    return before === 0 || before < rollouts;
+  });
 }
 
 /**

@@ -12,29 +12,40 @@ export interface ComparedArms {
 }
 
 /**
- * Corrects a table's tests for their number, by Holm: the family is all its rows in the figures that arms aim
- * for (`comparedMeasures`), but for the comparisons that were named beforehand, which stand alone, and those
- * that cannot be tested.
- * @returns the rows with `adjusted` set, and the size of the family
+ * Corrects the tests of all tables for their number, by Holm. The family is every two arms that a table compares,
+ * once whichever way round and in however many tables, in the figures that arms aim for (`comparedMeasures`). The
+ * comparisons that were named beforehand stand alone; what cannot be tested is no test. A difference of 0 under every
+ * seed is one, with p = 1: which tests there are must not depend on how they come out.
+ * @returns the tables with `adjusted` set, and the size of the family
  */
-export function correctTable<Row extends ComparedArms>(
-  rows: readonly Row[],
+export function correctTables<Row extends ComparedArms>(
+  tables: readonly (readonly Row[])[],
   primary: readonly PrimarySettings[],
-): { rows: Row[]; tests: number } {
-  const tested = rows.flatMap((row, index) =>
-    comparedMeasures.flatMap((measure) => {
+): { tables: Row[][]; tests: number } {
+  const family = new Map<string, number>();
+  for (const row of tables.flat())
+    for (const measure of comparedMeasures) {
       const p = row.differences[measure]?.p ?? null;
-      return p === null || isPrimary(primary, row, measure) ? [] : [{ index, measure, p }];
-    }),
-  );
-  const adjusted = holmAdjusted(tested.map(({ p }) => p));
-  const corrected = rows.map((row) => ({ ...row, differences: { ...row.differences } }));
-  for (const [place, { index, measure }] of tested.entries()) {
-    const { differences } = corrected[index]!;
-    differences[measure] = { ...differences[measure]!, adjusted: adjusted[place]! };
-  }
-  return { rows: corrected, tests: tested.length };
+      if (p !== null && !isPrimary(primary, row, measure)) family.set(testOf(row, measure), p);
+    }
+  const adjusted = holmAdjusted([...family.values()]);
+  const adjustedByTest = new Map([...family.keys()].map((test, place) => [test, adjusted[place]!]));
+  const correct = (row: Row): Row => {
+    const differences = { ...row.differences };
+    for (const measure of comparedMeasures) {
+      const p = adjustedByTest.get(testOf(row, measure));
+      if (p !== undefined) differences[measure] = { ...differences[measure]!, adjusted: p };
+    }
+    return { ...row, differences };
+  };
+  return { tables: tables.map((rows) => rows.map(correct)), tests: family.size };
 }
+
+/** The same for a difference and for its negative. */
+const testOf = (
+  { arm, reference }: Pick<ComparedArms, 'arm' | 'reference'>,
+  measure: RunMetricName,
+): string => [...[arm, reference].sort(), measure].join(' ');
 
 /** Whether the difference of two arms in a metric, in either order, was named beforehand. */
 export const isPrimary = (

@@ -35,14 +35,14 @@ import type { ProbedAgent, ProbeSummary } from './probes.ts';
 import { heldOutCurve } from './run-metrics.ts';
 import type { RunRecord } from './run-metrics.ts';
 import { inSameRun } from './runs-file.ts';
-import { correctTable } from './secondary-tests.ts';
+import { correctTables } from './secondary-tests.ts';
 import type { ComparedArms } from './secondary-tests.ts';
 
 /**
  * Version of the rules that figures and verdicts are made by. A published summary of another version is of that
  * version's rules.
  */
-export const RULES = 2;
+export const RULES = 3;
 
 /** The result of a comparison: a function of its file, its runs' ledgers, its cross-play and its probes. */
 export interface Summary {
@@ -69,7 +69,9 @@ export interface Summary {
    */
   against: Against[];
   /** Arms in which both policies learn against a frozen simulator whose agent is trained in the same way. */
-  againstControls: DifferenceTable;
+  againstControls: ComparedArms[];
+  /** How many tests the differences of all tables are corrected for. */
+  tests: number;
   crossPlay: CrossPlaySummary[];
   probes: ProbeSummary[];
   /** The claims of the method and whether they held here, for each preset. */
@@ -80,16 +82,10 @@ export interface Summary {
   notes: string[];
 }
 
-/** Differences under the same seeds, whose tests are corrected for their number. */
-export interface DifferenceTable {
-  rows: ComparedArms[];
-  /** How many tests the correction is for. */
-  tests: number;
-}
-
-/** Arms minus one of them. */
-export interface Against extends DifferenceTable {
+/** Arms minus one of them, under the same seeds. */
+export interface Against {
   reference: string;
+  rows: ComparedArms[];
 }
 
 /** @see Summary.comparison */
@@ -137,7 +133,8 @@ function* compute(
 ): LongComputation<Summary> {
   requireSameStart(runs);
   const { name, baseline, seeds, threshold, arms: experiments } = comparison;
-  const rollouts = Math.min(...runs.map((run) => heldOutCurve(run).at(-1)?.rollouts ?? 0));
+  const least = Math.min(...runs.map((run) => heldOutCurve(run).at(-1)?.rollouts ?? 0));
+  const rollouts = Math.min(comparison.horizon ?? least, least);
   const places = evenPlaces(heldOutCurve(runs[0]!).length, rollouts);
   const arms = Object.keys(experiments).map((arm): ArmSummary => ({
     ...summarizeArm(
@@ -149,6 +146,11 @@ function* compute(
     control: controlOf(experiments, arm),
   }));
   const primary = comparison.primary ?? [];
+  const references = [...new Set([baseline, ...firstArmOfEachPreset(experiments)])];
+  const corrected = correctTables(
+    [...references.map((reference) => compareWith(arms, reference)), compareWithControls(arms, experiments)],
+    primary,
+  );
   const measures = {
     crossPlay: summarizeCrossPlay(crossPlay),
     probes: yield* computeProbeSummaries(probed, (arm) => experiments[arm]!.difficulty.alpha),
@@ -166,16 +168,15 @@ function* compute(
     primary: primary.map((settings) => judgePrimary(settings, arms)),
     arms,
     axes: summarizeAxes(Object.keys(experiments), runs),
-    against: [...new Set([baseline, ...firstArmOfEachPreset(experiments)])].map((reference) => ({
-      reference,
-      ...correctTable(compareWith(arms, reference), primary),
-    })),
-    againstControls: correctTable(compareWithControls(arms, experiments), primary),
+    tests: corrected.tests,
+    against: references.map((reference, index) => ({ reference, rows: corrected.tables[index]! })),
+    againstControls: corrected.tables.at(-1)!,
     ...measures,
     claims: judgeClaims({ arms, experiments, ...measures }),
     homes: homesOf(runs),
     notes: [
       ...cautionNotes(runs, seeds),
+      ...horizonNotes(comparison.horizon, least),
       ...describeHomes(runs),
       ...describeUnmeasured(comparison, { crossPlay, probed }),
       ...describeAgentTrainingDifferences(experiments, baseline),
@@ -220,6 +221,14 @@ function requireSameStart(runs: readonly RunRecord[]): void {
         );
     }
   }
+}
+
+function* horizonNotes(horizon: number | undefined, least: number): Generator<string> {
+  if (horizon !== undefined && horizon > least)
+    yield (
+      `A run has made only ${least} rollouts: all are compared up to there, and not up to ${horizon}, which the file ` +
+      'names.'
+    );
 }
 
 function* cautionNotes(runs: readonly RunRecord[], seeds: readonly number[]): Generator<string> {

@@ -34,6 +34,8 @@ export interface Comparison {
   primary?: PrimarySettings[];
   concurrency: number;
   threshold: number;
+  /** Rollouts up to which runs are compared; absent = the least total of any run. */
+  horizon?: number;
   crossPlay: CrossPlaySettings | null;
   probes: ProbeSettings | null;
 }
@@ -84,6 +86,15 @@ export const comparisonSchema = z
       .max(1)
       .default(0.5)
       .describe('Held-out success that rollouts are counted up to.'),
+    horizon: z
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .describe(
+        'Rollouts of the agent up to which runs are compared, fixed before they are made: no arm’s invalid tasks then ' +
+          'shorten what all are compared over. Left out, or if a run has made fewer = the least total of any run.',
+      ),
     crossPlay: crossPlaySchema,
     probes: probesSchema,
   })
@@ -107,6 +118,7 @@ export function parseComparison(raw: unknown): Comparison {
     primary,
     concurrency,
     threshold,
+    horizon,
     crossPlay,
     probes,
   } = parseFile('comparison', comparisonSchema, raw, 'experiments/compare-main.json');
@@ -132,6 +144,7 @@ export function parseComparison(raw: unknown): Comparison {
     ...(primary && { primary }),
     concurrency,
     threshold,
+    ...(horizon !== undefined && { horizon }),
     crossPlay,
     probes,
   };

@@ -218,7 +218,7 @@ describe('presets', () => {
 
   test('are measured against controls alone whose agent has the same settings', () => {
     expect(
-      summed.againstControls.rows.map(({ arm, reference, differences }) => [
+      summed.againstControls.map(({ arm, reference, differences }) => [
         arm,
         reference,
         differences.area!.mean > 0,

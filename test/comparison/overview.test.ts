@@ -24,11 +24,12 @@ const summaries = readdirSync(docs)
 function primaryTable(): string {
   const rows = summaries.flatMap(({ file, summary }) =>
     summary.primary.map((result) => {
-      const [comparison, , difference, bySeed, p, narrow, margin] = primaryCells(result);
+      const [comparison, figure, difference, bySeed, p, narrow, margin] = primaryCells(result);
       const document = file.replace('.json', '.md');
       return [
         `[${summary.name}](${document})`,
         comparison!,
+        figure!,
         difference!,
         bySeed!,
         p!,
@@ -39,7 +40,7 @@ function primaryTable(): string {
     }),
   );
   return table(
-    ['file', 'arms', 'difference in area', 'by seed', 'p, exact', '90 % interval', 'margin', 'verdict'],
+    ['file', 'arms', 'figure', 'difference', 'by seed', 'p, exact', '90 % interval', 'margin', 'verdict'],
     rows,
   );
 }

@@ -35,7 +35,10 @@ const random: Course = {
     ...histogram(12, 4, 0),
   }),
 };
-const summary = (): Summary => summarize(comparison(), runs(comparison(), { tuned, random }), []);
+const summary = (changes: Partial<Comparison> = {}): Summary => {
+  const plan = { ...comparison(), ...changes };
+  return summarize(plan, runs(plan, { tuned, random }), []);
+};
 const armOf = ({ arms }: Summary, name: string) => arms.find(({ arm }) => arm === name)!;
 const differencesFrom = (summed: Summary, reference: string, name: string) => {
   const { rows } = summed.against.find((against) => against.reference === reference)!;
@@ -141,7 +144,8 @@ describe('equal rollouts', () => {
     expect(
       summed.arms.map(({ figures: { rollouts, agentSteps } }) => [rollouts?.mean, agentSteps?.mean]),
     ).toEqual([
-      [768, 24],
+      // Its updates within the rollouts that are compared.
+      [768, 12],
       [384, 24],
     ]);
     expect(resultsMarkdown(summed)).toContain('| random | 384 | 24 | 0 |');
@@ -193,6 +197,23 @@ test('arms are set against the baseline, and against the method of each preset',
     ['tuned', ['random']],
   ]);
   expect(all[1]!.rows[0]!.differences.area!.mean).toBeCloseTo(-all[0]!.rows[0]!.differences.area!.mean, 12);
+});
+
+test('two arms that several tables compare are one test, with one p', () => {
+  const { against, againstControls, tests } = summary();
+  const [forwards, backwards] = against.map(({ rows }) => rows[0]!.differences.area!.adjusted);
+  expect(forwards).toEqual(expect.any(Number));
+  expect(backwards).toBe(forwards);
+  expect(againstControls[0]!.differences.area!.adjusted).toBe(forwards);
+  const tested = Object.values(against[0]!.rows[0]!.differences).filter((difference) => typeof difference?.adjusted === 'number');
+  expect(tests).toBe(tested.length);
+});
+
+test('a horizon that the file names is where runs are compared, if all came there', () => {
+  expect(summary({ horizon: 300 }).rollouts).toBe(300);
+  const short = summary({ horizon: 100_000 });
+  expect(short.rollouts).toBe(summary().rollouts);
+  expect(short.notes.join()).toContain('all are compared up to there, and not up to 100000');
 });
 
 describe('differences against the baseline', () => {
