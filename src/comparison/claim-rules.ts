@@ -90,8 +90,12 @@ export function firstArmOfEachPreset(experiments: Experiments): string[] {
   return [...presets.values()];
 }
 
-/** The settings of an agent's training, and the mix of tasks that it attempts. */
-const agentTraining = ({ agent, pools }: Experiment) => ({ agent, pools: { train: pools.train } });
+/** The settings of an agent's training, the mix of tasks that it attempts, and the gate that may roll it back. */
+const agentTraining = ({ agent, pools, guards }: Experiment) => ({
+  agent,
+  pools: { train: pools.train },
+  guards: { gateAgent: guards.gateAgent },
+});
 
 /** Whether the agents of two arms are trained in the same way. */
 export const hasSameAgentTraining = (left: Experiment, right: Experiment): boolean =>

@@ -28,7 +28,7 @@ const genenvArm = z
     preset: z
       .enum(['paper', 'tuned'])
       .describe(
-        '`paper` = the published method; `tuned` = what works at this scale. docs/method.md has both, field by field.',
+        '`paper` = the published method, gaps filled; `tuned` = what works at this scale. docs/method.md has both.',
       ),
   })
   .describe('The method: both policies adapt to each other.');

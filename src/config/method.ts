@@ -84,7 +84,7 @@ export const poolsSchema = z
       .strictObject({
         window: positiveCount
           .nullable()
-          .describe('Epochs that a record stays in D_env; null = for ever (paper).'),
+          .describe('Epochs that a record stays in D_env; null = for ever.'),
         deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
         memory: z
           .strictObject({

@@ -10,7 +10,8 @@ export const presets = {
     filter: { type: 'threshold', kMin: 0.1, appliesTo: ['environment'] },
     pools: {
       train: { mix: { base: 1, history: 1, new: 2 }, capacity: 4096 },
-      environment: { window: null, deduplicate: false, memory: null },
+      // Algorithm 1 trains on the weighted set of this epoch's tasks.
+      environment: { window: 1, deduplicate: false, memory: null },
     },
     guards: { discrimination: false, familyCap: null },
     environment: {
@@ -97,11 +98,12 @@ export const presets = {
 export type PresetName = keyof typeof presets;
 
 /**
- * What `paper` says of worlds whose tasks a simulator writes as JSON: its labels are believed, and its prompt names
- * no target.
+ * What `paper` says of worlds whose tasks a simulator writes as JSON: its labels are believed, its prompt names no
+ * target, and what is no task is not asked for again.
  */
 export const paperWorlds: Readonly<Record<string, object>> = {
-  language: { vote: null, band: null },
-  calls: { vote: null, band: null },
-  travel: { band: null },
+  language: { vote: null, band: null, repairs: 0 },
+  calls: { vote: null, band: null, repairs: 0 },
+  travel: { band: null, repairs: 0 },
+  services: { band: null, repairs: 0 },
 };

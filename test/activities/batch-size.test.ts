@@ -40,18 +40,30 @@ describe('a batch size', () => {
     expect(stepsOf(records, ({ group_id }) => group_id)).toHaveLength(1);
   });
 
-  it('makes each epoch of the simulator one pass over D_env, which grows', async () => {
-    const run = await someRun({ ...paper, 'environment.training': { recordsPerStep: 6 } });
+  /** Task ids by optimizer step of each epoch's update of the simulator. */
+  async function simulatorPasses(fields: Record<string, unknown>): Promise<string[][][]> {
+    const run = await someRun({ ...paper, 'environment.training': { recordsPerStep: 6 }, ...fields });
     await run.epochs(3);
     const passes = batchesOf(run, 'rwr').map((records) => stepsOf(records, ({ group_id }) => group_id));
     expect(passes).toHaveLength(3);
-    for (const [epoch, steps] of passes.entries()) {
+    for (const steps of passes) {
       const ids = steps.flat();
       expect(new Set(ids).size).toBe(ids.length);
       expect(steps).toHaveLength(Math.ceil(ids.length / 6));
-      // All that earlier epochs trained on is in D_env still.
-      for (const earlier of passes.slice(0, epoch).flat(2)) expect(ids).toContain(earlier);
     }
+    return passes;
+  }
+
+  it('makes each epoch of the simulator one pass over the records of that epoch, as Algorithm 1', async () => {
+    for (const [index, steps] of (await simulatorPasses({})).entries())
+      for (const id of steps.flat()) expect(id).toMatch(new RegExp(`^epoch-000${index + 1}/`));
+  });
+
+  it('makes it one pass over D_env, which grows, without a window', async () => {
+    const passes = await simulatorPasses({ 'pools.environment.window': null });
+    for (const [epoch, steps] of passes.entries())
+      // All that earlier epochs trained on is in D_env still.
+      for (const earlier of passes.slice(0, epoch).flat(2)) expect(steps.flat()).toContain(earlier);
     expect(passes[2]!.flat().length).toBeGreaterThan(passes[0]!.flat().length);
   });
 });

@@ -315,7 +315,7 @@ describe('the files of the repository', () => {
     ];
     expect(Object.keys(coin.arms)).toEqual(['tuned', 'no-guards', 'random']);
     expect(changedFields({ ...main.arms.tuned, name: '' }, { ...coin.arms.tuned, name: '' }, 9)).toBe(
-      'epochs: was 80, is 40; world.coinFlipTools: was nothing, is 1',
+      'epochs: was 60, is 40; world.coinFlipTools: was nothing, is 1',
     );
     expect(changedFields({ ...coin.arms.tuned, name: '' }, { ...coin.arms['no-guards'], name: '' }, 9)).toBe(
       'guards.discrimination: was true, is false; guards.familyCap: was 0.5, is null; guards.randomSuccess: was 0.125, is null; guards.verdictAgreement: was true, is false',
@@ -338,7 +338,7 @@ describe('the files of the repository', () => {
       filter,
       training: environment.training,
       pool: pools.environment,
-      guards,
+      guards: { ...guards, gateAgent: null },
     });
     const tunedSimulator = parseComparison(experimentFile('compare-paper-agent')).arms['tuned-simulator']!;
     expect(changedFields(simulator(arms.tuned!), simulator(tunedSimulator))).toBe('');
@@ -350,7 +350,7 @@ describe('the files of the repository', () => {
       const { arms, seeds, primary, worlds } = parseComparison(experimentFile(name));
       expect(primary!.every(({ measure, margin }) => measure === 'area' && margin === 0.02)).toBe(true);
       expect(worlds).toBe('by-seed');
-      expect(seeds).toEqual([11, 12, 13, 14, 15, 16]);
+      expect(seeds.slice(0, 6)).toEqual([31, 32, 33, 34, 35, 36]);
       expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([256]));
       for (const { evaluation } of Object.values(arms)) expect(evaluation.exact).toBe(true);
     },
@@ -454,7 +454,7 @@ describe('the files of the repository', () => {
     ['batch-rate', 'difficulty.per: was "task", is "batch"'],
   ])('compare-ablations: %s', (arm, changes) => {
     const { arms, seeds, baseline } = parseComparison(experimentFile('compare-ablations'));
-    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[11, 12, 13, 14, 15, 16], 'tuned', 13]);
+    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[31, 32, 33, 34, 35, 36], 'tuned', 13]);
     expect(changedFields({ ...arms.tuned, name: '' }, { ...arms[arm], name: '' }, 9)).toBe(changes);
   });
 

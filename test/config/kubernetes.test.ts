@@ -24,6 +24,8 @@ describe('the operator’s file on jobs in Kubernetes', () => {
       tolerations: [],
       nodeSelector: {},
       imagePullSecrets: [],
+      processesPerPod: 1,
+      service: 'genenv-jobs',
       runAsUser: 1000,
     });
   });

@@ -42,7 +42,7 @@ describe('the preset `paper`', () => {
       maxStepKl: 0.01,
     });
     expect(paper.environment.seedOrder).toBe('passes');
-    expect(paper.pools.environment).toMatchObject({ window: null, deduplicate: false });
+    expect(paper.pools.environment).toMatchObject({ window: 1, deduplicate: false });
     expect(paper.guards).toMatchObject({ discrimination: false, familyCap: null });
     expect(paper.environment.initialShare).toBe(0);
   });

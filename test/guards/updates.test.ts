@@ -35,7 +35,8 @@ describe('starvation', () => {
     await run.epochs(4);
     const lines = (await linesOf(run)).slice(1);
     expect(lines.map(({ metrics }) => metrics['env/starved_epochs'])).toEqual([1, 2, 0, 1]);
-    expect(lines.map(({ metrics }) => metrics['env/steps']! > 0)).toEqual([false, false, true, true]);
+    // A starved epoch has no record of its own to train on.
+    expect(lines.map(({ metrics }) => metrics['env/steps']! > 0)).toEqual([false, false, true, false]);
     const initial = await Promise.all(
       [2, 3, 4].map(
         async (epoch) =>
