@@ -82,9 +82,7 @@ export const poolsSchema = z
       .describe('D_train: what the agent trains on.'),
     environment: z
       .strictObject({
-        window: positiveCount
-          .nullable()
-          .describe('Epochs that a record stays in D_env; null = for ever.'),
+        window: positiveCount.nullable().describe('Epochs that a record stays in D_env; null = for ever.'),
         deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
         memory: z
           .strictObject({

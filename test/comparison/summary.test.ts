@@ -205,7 +205,9 @@ test('two arms that several tables compare are one test, with one p', () => {
   expect(forwards).toEqual(expect.any(Number));
   expect(backwards).toBe(forwards);
   expect(againstControls[0]!.differences.area!.adjusted).toBe(forwards);
-  const tested = Object.values(against[0]!.rows[0]!.differences).filter((difference) => typeof difference?.adjusted === 'number');
+  const tested = Object.values(against[0]!.rows[0]!.differences).filter(
+    (difference) => typeof difference?.adjusted === 'number',
+  );
   expect(tests).toBe(tested.length);
 });
 

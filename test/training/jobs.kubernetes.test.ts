@@ -85,7 +85,7 @@ describe.skipIf(kubernetesMissing !== undefined)(
     }
 
     it('manifests of infra/kubernetes are accepted as they are, unknown fields refused', async () => {
-      const files = ['settings', 'store', 'job-rights', 'workers'];
+      const files = ['settings', 'store', 'job-rights', 'job-pods', 'workers'];
       for (const object of files.flatMap((name) => documents(`infra/kubernetes/base/${name}.yaml`))) {
         const name = `dry-${object.metadata.name}`;
         const dry = { ...object, metadata: { ...object.metadata, name } };
