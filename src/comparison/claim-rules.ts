@@ -65,9 +65,6 @@ export function hasSign(estimate: SeedEstimate | null, sign: 1 | -1): CheckResul
   return isOnSide(estimate, 0, sign) === true || 'direction only';
 }
 
-export const isAtLeast = (value: number | null | undefined, level: number): CheckResult =>
-  value === null || value === undefined ? null : value >= level;
-
 /** The method itself: both policies learn. */
 export const isMethod = ({ arm, agent, environment }: Experiment): boolean =>
   arm.type === 'genenv' && agent.training !== null && environment.training !== null;

@@ -65,7 +65,7 @@ function podsOf({ processesPerPod }: KubernetesSettings, processes: number): num
 
 /**
  * The Job of a claim, whose pods are never replaced, since only a new claim may start the trainer again: one pod, or
- * several on nodes of their own that meet at the first one. If one of them fails, the Job ends them all.
+ * several that meet at the first one. If one of them fails, the Job ends them all.
  * @param processes of the job
  * @param variables of the trainer
  * @throws InvalidConfig if the operator's pods cannot hold so many processes
