@@ -33,14 +33,14 @@ export const kubernetesName = (submission: Pick<JobSubmission, 'key' | 'fence' |
 export const workSelector = (submission: Pick<JobSubmission, 'folder'>): string =>
   `${workLabel}=${hashOf(submission)}`;
 
-/** What a job's container runs: the trainer, or torchrun with this pod's share of its processes. */
-function command(submission: JobSubmission, settings: KubernetesSettings, processes: number): string[] {
-  const { python, service, processesPerPod } = settings;
-  const job = ['-m', 'genenv_trainer', 'job', submission.folder];
-  if (processes === 1) return [python, ...job];
+/** The module that a container's Python runs: the trainer, or torchrun with this pod's share of its processes. */
+function module(submission: JobSubmission, settings: KubernetesSettings, processes: number): string[] {
+  const { service, processesPerPod } = settings;
+  const job = ['genenv_trainer', 'job', submission.folder];
+  if (processes === 1) return job;
   const pods = podsOf(settings, processes);
   return [
-    ...[python, '-m', 'torch.distributed.run', `--nproc-per-node=${Math.min(processes, processesPerPod)}`],
+    ...['torch.distributed.run', `--nproc-per-node=${Math.min(processes, processesPerPod)}`],
     ...[`--nnodes=${pods}`, '--max-restarts=0'],
     ...(pods === 1
       ? ['--standalone']
@@ -49,6 +49,7 @@ function command(submission: JobSubmission, settings: KubernetesSettings, proces
           `--master-addr=${kubernetesName(submission)}-0.${service}`,
           `--master-port=${meetingPort}`,
         ]),
+    '-m',
     ...job,
   ];
 }
@@ -127,7 +128,7 @@ export function jobManifest(
             {
               name: 'trainer',
               image: settings.image,
-              command: command(submission, settings, processes),
+              command: [settings.python, '-m', ...module(submission, settings, processes)],
               env: Object.entries(variables).map(([name, value]) => ({ name, value })),
               resources: settings.resources,
               volumeMounts: [{ name: 'store', mountPath }],
