@@ -202,7 +202,6 @@ export class FakeModelServer extends FakeServer {
     return undefined;
   }
 
-  /** The embedded server lists what was published; this one, what it was asked for. */
   /** The embedded server names each model by itself. */
   #card(id: string): Reply | undefined {
     const { contextLength } = this.#options;

@@ -6,10 +6,11 @@ import { sha256 } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { claimName } from './launcher.ts';
 import type { JobState, JobSubmission } from './launcher.ts';
+import { torchrunArguments, trainerArguments } from './torchrun-launcher.ts';
 
 /** Seconds between SIGTERM and SIGKILL, for the checkpoint. */
 const graceSeconds = 60;
-/** Where the processes of a job's pods meet. */
+/** Port of a job's first pod, at which the processes of all its pods find each other. */
 const meetingPort = 29_400;
 /** Seconds that Kubernetes keeps an ended job and its log: a day. */
 const keptSeconds = 86_400;
@@ -33,25 +34,26 @@ export const kubernetesName = (submission: Pick<JobSubmission, 'key' | 'fence' |
 export const workSelector = (submission: Pick<JobSubmission, 'folder'>): string =>
   `${workLabel}=${hashOf(submission)}`;
 
-/** The module that a container's Python runs: the trainer, or torchrun with this pod's share of its processes. */
-function module(submission: JobSubmission, settings: KubernetesSettings, processes: number): string[] {
-  const { service, processesPerPod } = settings;
-  const job = ['genenv_trainer', 'job', submission.folder];
-  if (processes === 1) return job;
+/** Arguments of a container's Python: the trainer, or torchrun with this pod's share of its processes. */
+function pythonArguments(
+  submission: JobSubmission,
+  settings: KubernetesSettings,
+  processes: number,
+): string[] {
+  if (processes === 1) return trainerArguments(submission);
   const pods = podsOf(settings, processes);
-  return [
-    ...['torch.distributed.run', `--nproc-per-node=${Math.min(processes, processesPerPod)}`],
-    ...[`--nnodes=${pods}`, '--max-restarts=0'],
-    ...(pods === 1
-      ? ['--standalone']
-      : [
-          `--node-rank=$(${indexVariable})`,
-          `--master-addr=${kubernetesName(submission)}-0.${service}`,
-          `--master-port=${meetingPort}`,
-        ]),
-    '-m',
-    ...job,
-  ];
+  return torchrunArguments(submission, {
+    nodes: pods,
+    processesPerNode: Math.min(processes, settings.processesPerPod),
+    rendezvous:
+      pods === 1
+        ? ['--standalone']
+        : [
+            `--node-rank=$(${indexVariable})`,
+            `--master-addr=${kubernetesName(submission)}-0.${settings.service}`,
+            `--master-port=${meetingPort}`,
+          ],
+  });
 }
 
 /** @throws InvalidConfig if the operator's pods cannot hold so many processes */
@@ -128,7 +130,7 @@ export function jobManifest(
             {
               name: 'trainer',
               image: settings.image,
-              command: [settings.python, '-m', ...module(submission, settings, processes)],
+              command: [settings.python, ...pythonArguments(submission, settings, processes)],
               env: Object.entries(variables).map(([name, value]) => ({ name, value })),
               resources: settings.resources,
               volumeMounts: [{ name: 'store', mountPath }],

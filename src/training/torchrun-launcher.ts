@@ -18,7 +18,7 @@ export function torchrunLauncher(
     'torchrun',
     python,
     (submission) =>
-      startDetached(python, torchrunArguments(submission, processes), {
+      startDetached(python, hostArguments(submission, processes), {
         folder: submission.folder,
         variables,
       }),
@@ -31,14 +31,34 @@ export function torchrunLauncher(
  * Arguments of Python that run a job, in as many processes of one host as it has devices. torchrun starts none of
  * them again: whoever watches the job does.
  */
-export function jobArguments(submission: JobSubmission, processes: number): string[] {
-  const job = ['-m', 'genenv_trainer', 'job', submission.folder];
-  return processes === 1 ? job : torchrunArguments(submission, processes);
-}
+export const jobArguments = (submission: JobSubmission, processes: number): string[] =>
+  processes === 1 ? trainerArguments(submission) : hostArguments(submission, processes);
 
 /** `--standalone` with an id of our own: its rendezvous takes a free port of this host. */
-export const torchrunArguments = (submission: JobSubmission, processes: number): string[] => [
-  ...['-m', 'torch.distributed.run', '--nnodes=1', `--nproc-per-node=${processes}`, '--max-restarts=0'],
-  ...['--rdzv-backend=c10d', '--rdzv-endpoint=localhost:0', `--rdzv-id=${claimName(submission)}`],
-  ...['-m', 'genenv_trainer', 'job', submission.folder],
+const hostArguments = (submission: JobSubmission, processes: number): string[] =>
+  torchrunArguments(submission, {
+    nodes: 1,
+    processesPerNode: processes,
+    rendezvous: ['--rdzv-backend=c10d', '--rdzv-endpoint=localhost:0', `--rdzv-id=${claimName(submission)}`],
+  });
+
+/** Arguments of Python that run a job in one process. */
+export const trainerArguments = ({ folder }: JobSubmission): string[] => [
+  ...['-m', 'genenv_trainer', 'job', folder],
+];
+
+/**
+ * Arguments of Python that run one node's processes of a job.
+ * @param rendezvous torchrun's options that say how the processes find each other
+ */
+export const torchrunArguments = (
+  submission: JobSubmission,
+  {
+    nodes,
+    processesPerNode,
+    rendezvous,
+  }: { nodes: number; processesPerNode: number; rendezvous: readonly string[] },
+): string[] => [
+  ...['-m', 'torch.distributed.run', `--nproc-per-node=${processesPerNode}`, `--nnodes=${nodes}`],
+  ...['--max-restarts=0', ...rendezvous, ...trainerArguments(submission)],
 ];
