@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, createWriteStream, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, createWriteStream, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 
 /** A real process of a test: its own group, its output kept, ended by the test that started it. */
 export class TestProcess implements AsyncDisposable {
@@ -78,6 +78,20 @@ export class TestProcess implements AsyncDisposable {
     const late = setTimeout(() => this.signal('SIGKILL'), graceMs);
     if (this.alive) await this.exited;
     clearTimeout(late);
+  }
+}
+
+/** Ids of the processes of this host whose folder of /proc passes a test. If a process ends meanwhile, it does not. */
+export const processesWith = (test: (folder: string) => boolean): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && succeeds(() => test(`/proc/${name}`)))
+    .map(Number);
+
+function succeeds(test: () => boolean): boolean {
+  try {
+    return test();
+  } catch {
+    return false;
   }
 }
 

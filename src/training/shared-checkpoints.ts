@@ -15,7 +15,7 @@ import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { sharedPlace } from '../store/shared-folders.ts';
 
 /** As on a disk: the newest, and the one before in case the newest is damaged. */
-const KEPT = 2;
+const MAX_CHECKPOINTS = 2;
 const MANIFEST = 'manifest.json';
 
 /** The trainer compares every file with the hash that its manifest has (checkpoints.py). */
@@ -24,7 +24,7 @@ const manifestSchema = z.object({
 });
 
 /** A checkpoint in the bucket: its key ends with `step-<n>-<first 12 digits of its manifest's hash>`. */
-interface Sent {
+interface SentCheckpoint {
   step: number;
   manifestHash: string;
   key: string;
@@ -35,7 +35,7 @@ export class SharedCheckpoints {
   readonly #linked: string;
   readonly #onDamage: OnDamage;
   /** Steps that this process has sent to the bucket, or fetched from it. */
-  readonly #stepsThere = new Set<number>();
+  readonly #sharedSteps = new Set<number>();
   #sending: Promise<void> | undefined;
 
   /** @param workFolder of the job */
@@ -70,7 +70,7 @@ export class SharedCheckpoints {
   async send({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     const place = sharedPlace(this.#folder);
     const step = (await this.#stepsOnDisk())[0];
-    if (place === undefined || step === undefined || this.#stepsThere.has(step)) return;
+    if (place === undefined || step === undefined || this.#sharedSteps.has(step)) return;
     const folder = join(this.#folder, nameOf(step));
     const text = await undefinedIfMissing(readPlainFile(join(folder, MANIFEST)));
     const manifest = text && parseManifest(text.toString('utf8'));
@@ -86,8 +86,9 @@ export class SharedCheckpoints {
     } finally {
       await rm(this.#linked, { recursive: true, force: true });
     }
-    this.#stepsThere.add(step);
-    for (const { key: old } of (await listSent(place)).slice(KEPT)) await removeSent(place.bucket, old);
+    this.#sharedSteps.add(step);
+    for (const { key: old } of (await listSent(place)).slice(MAX_CHECKPOINTS))
+      await removeSent(place.bucket, old);
   }
 
   /**
@@ -102,7 +103,7 @@ export class SharedCheckpoints {
     for (const sent of await listSent(place)) {
       if (sent.step <= newest) return;
       if (await this.#fetchOne(place.bucket, sent, onTransferred)) {
-        this.#stepsThere.add(sent.step);
+        this.#sharedSteps.add(sent.step);
         return;
       }
       this.#onDamage({
@@ -114,7 +115,7 @@ export class SharedCheckpoints {
 
   async #fetchOne(
     bucket: Bucket,
-    { step, manifestHash, key }: Sent,
+    { step, manifestHash, key }: SentCheckpoint,
     onTransferred?: OnTransferred,
   ): Promise<boolean> {
     const text = (await bucket.read(`${key}/${MANIFEST}`))?.toString('utf8');
@@ -160,8 +161,8 @@ function parseManifest(text: string): z.infer<typeof manifestSchema> | undefined
 type Place = { bucket: Bucket; key: string };
 
 /** Checkpoints whose manifest is in the bucket, newest first. */
-async function listSent({ bucket, key: parent }: Place): Promise<Sent[]> {
-  const sent = (await bucket.list(`${parent}/step-`)).flatMap(({ key }): Sent[] => {
+async function listSent({ bucket, key: parent }: Place): Promise<SentCheckpoint[]> {
+  const sent = (await bucket.list(`${parent}/step-`)).flatMap(({ key }): SentCheckpoint[] => {
     const [, name, step, manifestHash] =
       /^(step-(\d{6,9})-([0-9a-f]{12}))\/manifest\.json$/.exec(key.slice(parent.length + 1)) ?? [];
     return name === undefined

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { alfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
 import type { OpenAlfworld } from '../../src/benchmarks/alfworld/alfworld.ts';
@@ -10,6 +10,7 @@ import type { AlfworldCase } from '../../src/benchmarks/alfworld/games.ts';
 import { episodeVerdict } from '../../src/benchmarks/alfworld/judge.ts';
 import { enginePython } from '../../src/benchmarks/registry.ts';
 import { SidecarFailed } from '../../src/benchmarks/suite.ts';
+import { processesWith } from '../../test-support/processes.ts';
 import { answer, prompted, scripted, shippedHost } from './attempt.ts';
 
 const python = await enginePython('alfworld');
@@ -264,19 +265,9 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
 });
 
 /** Process ids of the sidecars that this process has started. */
-function sidecars(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return (
-          readFileSync(`/proc/${pid}/status`, 'utf8').includes(`\nPPid:\t${process.pid}\n`) &&
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('alfworld/sidecar')
-        );
-      } catch {
-        // It has ended meanwhile.
-        return false;
-      }
-    });
-}
+const sidecars = (): number[] =>
+  processesWith(
+    (folder) =>
+      readFileSync(`${folder}/status`, 'utf8').includes(`\nPPid:\t${process.pid}\n`) &&
+      readFileSync(`${folder}/cmdline`, 'utf8').includes('alfworld/sidecar'),
+  );

@@ -4,7 +4,7 @@ import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
-import { until } from '../../test-support/processes.ts';
+import { processesWith, until } from '../../test-support/processes.ts';
 import type { Disturbance, Work } from './fault-class.ts';
 import type { Scene } from './scene.ts';
 
@@ -129,22 +129,12 @@ async function leftovers({ stack, id }: Scene): Promise<string[]> {
 }
 
 /** Processes that hold a file of the folder open: a job has its log and its lock there. */
-export function jobsOf(home: string, work: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      try {
-        if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`GENENV_HOME=${home}\0`)) return [];
-        return readdirSync(`/proc/${pid}/fd`).some((fd) =>
-          linkOf(`/proc/${pid}/fd/${fd}`).startsWith(`${work}/`),
-        )
-          ? [Number(pid)]
-          : [];
-      } catch {
-        return [];
-      }
-    });
-}
+export const jobsOf = (home: string, work: string): number[] =>
+  processesWith(
+    (folder) =>
+      readFileSync(`${folder}/environ`, 'utf8').includes(`GENENV_HOME=${home}\0`) &&
+      readdirSync(`${folder}/fd`).some((fd) => linkOf(`${folder}/fd/${fd}`).startsWith(`${work}/`)),
+  );
 
 const linkOf = (path: string): string => {
   try {

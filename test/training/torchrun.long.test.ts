@@ -1,4 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pythonPath, repository } from '../../infra/setup/locations.mjs';
@@ -7,6 +8,7 @@ import { openWork } from '../../src/store/work-folder.ts';
 import { runJob } from '../../src/training/run-job.ts';
 import { torchrunLauncher } from '../../src/training/torchrun-launcher.ts';
 import type { JobProgress, TrainingJob } from '../../src/types/training-job.ts';
+import { processesWith } from '../../test-support/processes.ts';
 import { someKey } from '../store/some-key.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { failureOf } from './job-trial.ts';
@@ -48,13 +50,8 @@ async function supervisedJob(steps: number) {
 }
 
 /** Processes of this host that were started for a folder. */
-async function processesOf(folder: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const commands = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
-  );
-  return pids.filter((_, index) => commands[index]!.includes(folder));
-}
+const processesOf = (folder: string): number[] =>
+  processesWith((process) => readFileSync(`${process}/cmdline`, 'utf8').includes(folder));
 
 describe('a training job on several processes of this host', { timeout: 600_000 }, () => {
   it('ends with its result', async () => {
@@ -66,7 +63,7 @@ describe('a training job on several processes of this host', { timeout: 600_000 
     const job = await supervisedJob(5_000);
     await expect.poll(() => job.progress.at(-1)?.step ?? 0, { timeout: 300_000 }).toBeGreaterThan(0);
     // torchrun, and its two processes.
-    expect((await processesOf(job.folder)).length).toBeGreaterThanOrEqual(3);
+    expect(processesOf(job.folder).length).toBeGreaterThanOrEqual(3);
     job.controller.abort(new Error('cancelled'));
     expect(await failureOf(job.running)).toMatchObject({ message: 'cancelled' });
     const exit = JSON.parse(await readFile(join(job.folder, 'exit.json'), 'utf8')) as object;

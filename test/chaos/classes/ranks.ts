@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { until } from '../../../test-support/processes.ts';
+import { readFileSync } from 'node:fs';
+import { processesWith, until } from '../../../test-support/processes.ts';
 import type { FaultClass } from '../fault-class.ts';
 import { patience } from '../scene.ts';
 import type { Scene } from '../scene.ts';
@@ -9,19 +9,11 @@ const row = "a training job's second process lost";
 /** The second of a job's processes. torchrun numbers them in their environment. */
 function secondProcess({ stack, id }: Scene): number | undefined {
   const folder = stack.path('store', 'work', id);
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .find((pid) => {
-      try {
-        return (
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder) &&
-          readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes('LOCAL_RANK=1')
-        );
-      } catch {
-        return false;
-      }
-    });
+  return processesWith(
+    (process) =>
+      readFileSync(`${process}/cmdline`, 'utf8').includes(folder) &&
+      readFileSync(`${process}/environ`, 'utf8').split('\0').includes('LOCAL_RANK=1'),
+  )[0];
 }
 
 const lost = (name: string, signal: NodeJS.Signals): FaultClass => ({

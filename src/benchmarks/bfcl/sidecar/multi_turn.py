@@ -24,7 +24,7 @@ from single_turn import wrong
 Turns = list[list[dict]]
 
 
-class Calls(NamedTuple):
+class AnswerCalls(NamedTuple):
     """Calls of an answer as they are shown and as they are run; whether the official decoder would have refused them."""
 
     shown: list[str]
@@ -55,7 +55,7 @@ def last_turn(case: Case, turns: Turns, category: str, setting: str) -> dict:
     return {"steps": [step for step in steps if step is not None], "ended": steps[-1] is None}
 
 
-def _run(case: Case, calls: Calls, category: str, setting: str) -> dict:
+def _run(case: Case, calls: AnswerCalls, category: str, setting: str) -> dict:
     shown, run, _ = calls
     config, classes = case.entry["initial_config"], case.entry["involved_classes"]
     results, _ = execute_multi_turn_func_call(run, config, classes, setting, case.entry["id"], long_context="long_context" in category)
@@ -89,14 +89,14 @@ def _check(case: Case, turns: Turns, truth: list[list[str]], category: str, sett
     return wrong(result["error_type"], result["error_message"], converted=converted)
 
 
-def _decoded(answer: dict, setting: str, functions: frozenset[str]) -> Calls | None:
+def _decoded(answer: dict, setting: str, functions: frozenset[str]) -> AnswerCalls | None:
     """The calls of an answer; None without any."""
     try:
         decoded: Decoded = decode_answer(answer, setting)
         shown, run = shown_calls(decoded), executable_calls(decoded, functions)
     except NotDecodable:
         return None
-    return None if is_empty_execute_response(run) else Calls(shown, run, decoded.converted)
+    return None if is_empty_execute_response(run) else AnswerCalls(shown, run, decoded.converted)
 
 
 def _functions(case: Case) -> frozenset[str]:
