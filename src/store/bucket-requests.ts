@@ -1,8 +1,8 @@
 /** Requests to a bucket, as one client sends them: with growing pauses, conditions and checksums. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import type { S3ClientConfig } from '@aws-sdk/client-s3';
-import { bucketError, statusOf } from './bucket-errors.ts';
+import { HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { _Object, S3ClientConfig } from '@aws-sdk/client-s3';
+import { bucketError, isMissing, statusOf } from './bucket-errors.ts';
 import { sha256Base64 } from './canonical-json.ts';
 
 /** Where a store in a bucket is; credentials come from the environment, as all tools of S3 read them. */
@@ -14,6 +14,9 @@ export type BucketSettings = {
   endpoint?: string | undefined;
   region?: string | undefined;
 };
+
+/** `etag` changes with the bytes. */
+export type BucketEntry = { key: string; bytes: number; modifiedMs: number; etag: string };
 
 /** Tries of a request within the client, with pauses that grow, before the activity is tried again. */
 export const MAX_ATTEMPTS = 6;
@@ -77,6 +80,28 @@ export class BucketRequests {
     });
   }
 
+  /** Writes an object, whatever there is. */
+  async put(key: string, data: Uint8Array): Promise<void> {
+    await this.send(key, (place) => this.client.send(new PutObjectCommand({ ...place, ...bodyOf(data) })));
+  }
+
+  /** Size and age of an object; undefined if there is none. */
+  async measure(key: string): Promise<BucketEntry | undefined> {
+    return this.send(key, async (place) => {
+      try {
+        const {
+          ContentLength: Size,
+          LastModified,
+          ETag,
+        } = await this.client.send(new HeadObjectCommand(place));
+        return entryOf(key, { Size, LastModified, ETag });
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    });
+  }
+
   /** What a refused conditional write says: another was first, or is under way. */
   async refusal(error: unknown, tries: number): Promise<'present' | 'busy'> {
     if (statusOf(error) === 412) return 'present';
@@ -85,6 +110,13 @@ export class BucketRequests {
     return 'busy';
   }
 }
+
+export const entryOf = (key: string, { Size = 0, LastModified, ETag = '' }: _Object): BucketEntry => ({
+  key,
+  bytes: Size,
+  modifiedMs: LastModified?.getTime() ?? 0,
+  etag: ETag,
+});
 
 export const bodyOf = (data: Uint8Array) => ({ Body: data, ChecksumSHA256: sha256Base64(data) });
 

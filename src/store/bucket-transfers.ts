@@ -11,7 +11,7 @@ import {
 import type { CompletedPart } from '@aws-sdk/client-s3';
 import { bucketError, isMissing, statusOf } from './bucket-errors.ts';
 import { bodyOf, isCut, MAX_TRIES, pauseMs } from './bucket-requests.ts';
-import type { BucketRequests } from './bucket-requests.ts';
+import type { BucketEntry, BucketRequests } from './bucket-requests.ts';
 import { withDiskErrors } from './errors.ts';
 import { openPlainFile } from './plain-files.ts';
 import { openInPlace } from './real-place.ts';
@@ -21,21 +21,15 @@ export type OnTransferred = (progress: { file: string; bytes: number }) => void;
 
 /** Larger files are sent in parts of this size, one after the other. */
 const PART_BYTES = 8 << 20;
+/** An object that is put again and is older than this is written again: retention spares what is new. */
+const RENEWAL_MS = 3_600_000;
 
 export type SendingOptions = { onTransferred?: OnTransferred | undefined; signal?: AbortSignal };
-
-/** What a file that is sent finds in the bucket. */
-interface Present {
-  /** Whether an object of that size is there, and not old. */
-  isCurrent: (key: string, bytes: number) => Promise<boolean>;
-  put: (key: string, data: Uint8Array) => Promise<void>;
-}
 
 /** @see Bucket.upload */
 export async function sendFile(
   requests: BucketRequests,
   { key, file }: { key: string; file: string },
-  { isCurrent, put }: Present,
   { onTransferred, signal }: SendingOptions,
 ): Promise<void> {
   await using handle = await openPlainFile(file, constants.O_RDONLY);
@@ -48,7 +42,7 @@ export async function sendFile(
     return part;
   };
   if (size > PART_BYTES) {
-    if (!(await isCurrent(key, size))) await sendParts(requests, key, size, read);
+    if (!isCurrent(await requests.measure(key), size)) await sendParts(requests, key, size, read);
     return;
   }
   const data = await read(0);
@@ -56,10 +50,13 @@ export async function sendFile(
     const outcome = await requests.createOnce(key, data, tries);
     if (outcome === 'created') return;
     if (outcome === 'busy') continue;
-    if (!(await isCurrent(key, size))) await put(key, data);
+    if (!isCurrent(await requests.measure(key), size)) await requests.put(key, data);
     return;
   }
 }
+
+const isCurrent = (entry: BucketEntry | undefined, bytes: number): boolean =>
+  entry?.bytes === bytes && entry.modifiedMs > Date.now() - RENEWAL_MS;
 
 async function sendParts(
   requests: BucketRequests,

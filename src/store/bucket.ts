@@ -1,29 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
-import type { _Object, S3ClientConfig } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { Semaphore } from 'async-mutex';
 import { isMissing } from './bucket-errors.ts';
-import { bodyOf, BucketRequests, isCut, MAX_ATTEMPTS, pauseMs } from './bucket-requests.ts';
-import type { BucketSettings } from './bucket-requests.ts';
+import { BucketRequests, entryOf, isCut, MAX_ATTEMPTS, pauseMs } from './bucket-requests.ts';
+import type { BucketEntry, BucketSettings } from './bucket-requests.ts';
 import { fetchFile, sendFile } from './bucket-transfers.ts';
 import type { OnTransferred, SendingOptions } from './bucket-transfers.ts';
 import { InvalidArtifact } from './errors.ts';
 import { MAX_FILE_BYTES } from './plain-files.ts';
 
-/** `etag` changes with the bytes. */
-export type BucketEntry = { key: string; bytes: number; modifiedMs: number; etag: string };
-
 /** Files that are sent or fetched at a time: each holds a part in memory. */
 const MAX_TRANSFERS = 4;
-/** An object that is put again and is older than this is written again: retention spares what is new. */
-const RENEWAL_MS = 3_600_000;
-
 /**
  * Objects of a bucket by key, below its prefix. A write is whole or not there; every method throws
  * StoreUnavailable once the client has tried for a while.
@@ -57,10 +45,8 @@ export class Bucket {
   }
 
   /** Writes an object, whatever there is. */
-  async put(key: string, data: Uint8Array): Promise<void> {
-    await this.#requests.send(key, (place) =>
-      this.#requests.client.send(new PutObjectCommand({ ...place, ...bodyOf(data) })),
-    );
+  put(key: string, data: Uint8Array): Promise<void> {
+    return this.#requests.put(key, data);
   }
 
   /** @throws InvalidArtifact beyond the limit, in bytes */
@@ -85,20 +71,8 @@ export class Bucket {
   }
 
   /** Size and age of an object; undefined if there is none. */
-  async measure(key: string): Promise<BucketEntry | undefined> {
-    return this.#requests.send(key, async (place) => {
-      try {
-        const {
-          ContentLength: Size,
-          LastModified,
-          ETag,
-        } = await this.#requests.client.send(new HeadObjectCommand(place));
-        return entryOf(key, { Size, LastModified, ETag });
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }
-    });
+  measure(key: string): Promise<BucketEntry | undefined> {
+    return this.#requests.measure(key);
   }
 
   /** The objects whose keys begin with `prefix`, sorted by key. */
@@ -129,11 +103,7 @@ export class Bucket {
    * @throws the signal's reason when it aborts, between two parts
    */
   async upload(key: string, file: string, options: SendingOptions = {}): Promise<void> {
-    const present = {
-      isCurrent: async (at: string, bytes: number) => isCurrent(await this.measure(at), bytes),
-      put: (at: string, data: Uint8Array) => this.put(at, data),
-    };
-    await this.#transfers.runExclusive(() => sendFile(this.#requests, { key, file }, present, options));
+    await this.#transfers.runExclusive(() => sendFile(this.#requests, { key, file }, options));
   }
 
   /**
@@ -163,13 +133,3 @@ export class Bucket {
     } while (token !== undefined);
   }
 }
-
-const entryOf = (key: string, { Size = 0, LastModified, ETag = '' }: _Object): BucketEntry => ({
-  key,
-  bytes: Size,
-  modifiedMs: LastModified?.getTime() ?? 0,
-  etag: ETag,
-});
-
-const isCurrent = (entry: BucketEntry | undefined, bytes: number): boolean =>
-  entry?.bytes === bytes && entry.modifiedMs > Date.now() - RENEWAL_MS;

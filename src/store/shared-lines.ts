@@ -6,7 +6,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import { atomicWrite, isTemporary } from './atomic-write.ts';
-import type { BucketEntry } from './bucket.ts';
+import type { BucketEntry } from './bucket-requests.ts';
 import { sha256 } from './canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing } from './errors.ts';
 import { MAX_LINES_BYTES, readPlainFile } from './plain-files.ts';

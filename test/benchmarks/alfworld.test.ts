@@ -158,7 +158,8 @@ describe.skipIf(python === null)(`ALFWorld's games${why}`, { timeout: 120_000 },
     expect(await suite.judge([{ item, response }], signal)).toEqual([
       {
         correct: true,
-        scores: { success: 1, strict: 1 },
+        // The game takes no capitals and no full stop.
+        scores: { success: 1, strict: 0 },
         reason: null,
         detail: { taskType: item.taskType, steps: item.walkthrough!.length },
       },
