@@ -13,6 +13,7 @@ import type { SeedEstimate } from './seed-estimates.ts';
 const axes = {
   generated: { title: 'texts that the simulator wrote', used: totalOf('env/generated') },
   tokens: { title: 'tokens sampled', used: lastOf('num_tokens') },
+  agentSteps: { title: 'updates of the agent', used: totalOf('steps') },
   environmentSteps: { title: 'updates of the simulator', used: totalOf('env/steps') },
 };
 

@@ -41,9 +41,10 @@ describe('axes other than rollouts', () => {
     expect(axes.map(({ name, upTo }) => [name, upTo])).toEqual([
       ['generated', 600],
       ['tokens', 9_600],
+      ['agentSteps', 24],
       ['environmentSteps', 24],
     ]);
-    const [generated, tokens, steps] = axes;
+    const [generated, tokens, , steps] = axes;
     expect(generated!.arms[0]!.runs[0]!.curve.map(({ used }) => used)).toEqual([0, 400, 800, 1200]);
     // Of 0.1, 0.42 at 400 and 0.6 at 800: trapezoids to 600, where it has 0.51.
     expect(generated!.arms[0]!.area?.mean).toBeCloseTo((400 * 0.26 + 200 * 0.465) / 600, 9);
@@ -68,13 +69,16 @@ describe('axes other than rollouts', () => {
     for (const axis of summarizeAxes(['tuned'], exact)) expect(axis.arms[0]!.area?.mean).toBeCloseTo(0.25, 9);
   });
 
-  test('are not there for runs that have not counted them', () => {
+  test('are there if the runs have counted them', () => {
     const uncounted = { ...trains, metrics: () => ({}) };
     const plain = summarize(plan, runs(plan, { tuned: uncounted, random: uncounted }), []);
-    expect(plain.axes).toEqual([]);
-    expect(resultsMarkdown(plain)).not.toContain('other axes');
+    expect(plain.axes.map(({ name }) => name)).toEqual(['agentSteps']);
+    expect(resultsMarkdown(plain)).toContain(
+      '| arm | rollouts, up to 768 | updates of the agent, up to 24 |',
+    );
     expect(resultsMarkdown(summed)).toContain(
-      '| arm | rollouts, up to 768 | texts that the simulator wrote, up to 600 | tokens sampled, up to 9600 |',
+      '| arm | rollouts, up to 768 | texts that the simulator wrote, up to 600 | tokens sampled, up to 9600 | ' +
+        'updates of the agent, up to 24 |',
     );
   });
 
@@ -84,6 +88,7 @@ describe('axes other than rollouts', () => {
       'seeds-rollouts',
       'seeds-generated',
       'seeds-tokens',
+      'seeds-agentSteps',
       'seeds-environmentSteps',
     ]);
     expect(charts[1]!.option.series).toHaveLength(6);
