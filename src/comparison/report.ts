@@ -75,7 +75,7 @@ ${notes.map((note) => markup`<p class="note warn">${note}</p>\n`)}`,
           .map(({ id, option }) => [id, option]),
       ),
     },
-    assets: await assets('charts.js'),
+    assets: await assets('figures.ts'),
   });
   await atomicWrite(file, text);
 }

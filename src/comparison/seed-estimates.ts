@@ -2,7 +2,7 @@ import { ROUNDING } from '../numerics/preconditions.ts';
 import { LEAST_PAIRS, signFlipTest } from '../numerics/sign-flip.ts';
 import { studentInterval, studentTest } from '../numerics/student.ts';
 import type { StudentInterval } from '../numerics/student.ts';
-import { formatNumber } from '../report/document.ts';
+import { formatNumber } from '../report/format.ts';
 import { measured } from '../report/run-data.ts';
 import type { RunMetricName, runMetrics } from './run-metrics.ts';
 

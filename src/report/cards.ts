@@ -1,9 +1,8 @@
 import { isInBand } from '../coevolution/success-band.ts';
 import { mean } from '../numerics/arithmetic.ts';
-import { formatCount, formatDuration, formatNumber, formatPercent, formatRate } from './document.ts';
+import { formatCount, formatDuration, formatNumber, formatPercent, formatRate } from './format.ts';
 import { RESIDENCE } from './findings.ts';
 import type { Course, Findings, HeldOutEvaluation } from './findings.ts';
-import { epochsDetail } from './page-browser.ts';
 import { measured, series, trained } from './run-data.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
@@ -143,4 +142,13 @@ function timeCard(rows: EpochRow[], { events, rows: all }: RunData): Card {
         : 'no times recorded',
     tone: 'plain',
   };
+}
+
+function epochsDetail({ experiment, forkedFrom }: RunData, rows: readonly EpochRow[]): string {
+  const planned = experiment?.epochs;
+  const last = rows.at(-1)?.epoch;
+  if (planned === undefined) return 'committed';
+  if ((last ?? 0) >= planned) return 'all committed';
+  const parent = forkedFrom[0];
+  return parent === undefined ? `of ${planned} committed` : `to epoch ${last ?? parent.epoch} of ${planned}`;
 }

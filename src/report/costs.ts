@@ -7,9 +7,7 @@ import { workflowSettings } from '../runs/settings-in-effect.ts';
 import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
-import { formatCount, formatNumber } from './document.ts';
-import { markup, noMarkup } from './markup.ts';
-import type { Markup } from './markup.ts';
+import { formatCount, formatNumber } from './format.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 /** Phases in which model servers work, and those in which a training job does. */
@@ -91,23 +89,33 @@ function heartbeatsOf({ time }: EpochRow, { heartbeatSeconds, shards }: Workflow
 const maxRows = 200;
 
 /** A table of what each epoch has used, and of what it costs if there are prices. */
-export function costTable(usages: readonly EpochUsage[] | null, prices?: Prices): Markup {
-  if (usages === null || usages.length === 0) return noMarkup;
+export interface CostView {
+  columns: string[];
+  rows: string[][];
+  notes: string[];
+}
+
+export function costView(usages: readonly EpochUsage[] | null, prices?: Prices): CostView | null {
+  if (usages === null || usages.length === 0) return null;
   const total = sumUsage(usages);
   const heartbeats = usages.reduce((sum, usage) => sum + usage.heartbeats, 0);
   const shown = usages.length <= maxRows ? usages : [];
-  const body = shown.map((usage) => tableRow(String(usage.epoch), usage, prices));
-  const columns = ['Epoch', ...costColumns(prices)];
-  const source =
-    prices === undefined
-      ? markup`<code>genenv report --prices</code> adds what it costs.`
-      : markup`Prices of ${prices.date}: ${prices.source}.`;
-  return markup`<div class="panel scroll"><h3>Costs by epoch</h3><table class="costs"><thead><tr>${columns.map(
-    (column) => markup`<th>${column}</th>`,
-  )}</tr></thead><tbody>${body}${tableRow('all', total, prices)}</tbody></table>
-<p class="quiet">Actions are what Temporal Cloud bills: those that the plan of an epoch needs, and its further attempts.
-At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries and outages.
-${tokenScope}${serverShare(total)}${unrecordedPrompts(usages)} ${source}</p></div>`;
+  return {
+    columns: ['Epoch', ...costColumns(prices)],
+    rows: [
+      ...shown.map((usage) => [String(usage.epoch), ...costCells(usage, prices)]),
+      ['all', ...costCells(total, prices)],
+    ],
+    notes: [
+      'Actions are what Temporal Cloud bills: those that the plan of an epoch needs, and its further attempts. ' +
+        `At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries ` +
+        'and outages.',
+      `${tokenScope}${serverShare(total)}${unrecordedPrompts(usages)}`,
+      prices === undefined
+        ? '`genenv report --prices` adds what it costs.'
+        : `Prices of ${prices.date}: ${prices.source}.`,
+    ],
+  };
 }
 
 /** Which tokens are counted. */
@@ -156,9 +164,4 @@ export function costCells(usage: Usage, prices: Prices | undefined): string[] {
     formatNumber(gpuHours(usage, prices?.gpus)),
     ...(prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)]),
   ];
-}
-
-function tableRow(name: string, usage: Usage, prices: Prices | undefined): Markup {
-  const cells = [name, ...costCells(usage, prices)];
-  return markup`<tr>${cells.map((cell) => markup`<td class="figure">${cell}</td>`)}</tr>`;
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Chart } from './charts/options.ts';
+import { bundleClient } from './client-bundle.ts';
 import { joinMarkup, Markup, markup, noMarkup } from './markup.ts';
 
 /** The scripts and styles of a page. */
@@ -11,14 +12,16 @@ export interface Assets {
   scripts: string[];
 }
 
-/** @param scripts names in client/ */
+/** @param scripts names of entry points in client/ */
 export async function assets(...scripts: string[]): Promise<Assets> {
   const own = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
   const echarts = createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js');
   return {
     echarts: await readFile(echarts, 'utf8'),
     style: await own('style.css'),
-    scripts: await Promise.all(scripts.map((name) => own(`client/${name}`))),
+    scripts: await Promise.all(
+      scripts.map((name) => bundleClient(new URL(`client/${name}`, import.meta.url))),
+    ),
   };
 }
 
@@ -43,7 +46,7 @@ interface Content {
   assets: Assets;
 }
 
-/** A whole page: nothing in it is loaded from elsewhere, and no script runs in it but its own. */
+/** A page of markup, with a navigation over its sections. */
 export function document({
   title,
   header,
@@ -51,10 +54,29 @@ export function document({
   lead = noMarkup,
   sections,
   footer,
+  ...page
+}: Content): string {
+  const body = markup`<header class="top">
+${header}
+</header>
+<main>
+${cards}
+<nav>${sections.map(({ id, short }) => markup`<a href="#${id}">${short}</a>`)}</nav>
+${lead}
+${joinMarkup(sections.map(sectionMarkup), newline)}
+</main>
+<footer class="quiet">${footer}</footer>`;
+  return htmlPage({ title, body, ...page });
+}
+
+/** A whole page: nothing in it is loaded from elsewhere, and no script runs in it but its own. */
+export function htmlPage({
+  title,
+  body,
   withoutScripts,
   data,
   assets: { echarts, style, scripts },
-}: Content): string {
+}: Pick<Content, 'title' | 'withoutScripts' | 'data' | 'assets'> & { body: Markup }): string {
   const sources = [echarts, ...scripts].map(inlineScript);
   return markup`<!doctype html>
 <html lang="en">
@@ -69,16 +91,7 @@ export function document({
 <style>${Markup.trusted(style)}</style>
 </head>
 <body>
-<header class="top">
-${header}
-</header>
-<main>
-${cards}
-<nav>${sections.map(({ id, short }) => markup`<a href="#${id}">${short}</a>`)}</nav>
-${lead}
-${joinMarkup(sections.map(sectionMarkup), newline)}
-</main>
-<footer class="quiet">${footer}</footer>
+${body}
 <noscript><p class="gaps">${withoutScripts}</p></noscript>
 ${joinMarkup(
   Object.entries(data).map(
@@ -126,42 +139,6 @@ const figure = ({ id, title, caption, size }: Chart): Markup =>
     markup`<div class="chart" id="chart-${id}" role="img" aria-label="${title}"></div>`,
     markup`<figcaption>${caption}</figcaption></figure>`,
   ]);
-
-/** A number with three significant digits, or as many as `digits` says; a dash if nothing was measured. */
-export function formatNumber(value: number | null | undefined, digits = 3): string {
-  if (value === null || value === undefined || !Number.isFinite(value)) return '–';
-  if (value === 0) return '0';
-  const size = Math.abs(value);
-  if (size < 1e-3 || size >= 1e7)
-    return value.toExponential(1).replace('e+', 'e').replace('-', '−').replace('e-', 'e−');
-  const text = size >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
-  return text.replace('-', '−');
-}
-
-/** A rate with two decimals, so that columns line up. */
-export const formatRate = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : value.toFixed(2);
-
-export const formatPercent = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : `${Math.round(100 * value)}\u202f%`;
-
-/** A count with thin spaces between thousands. */
-export const formatCount = (value: number): string =>
-  String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
-
-export function formatDuration(seconds: number): string {
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 90) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-
-export function formatBytes(size: number): string {
-  if (size < 1e3) return `${size} B`;
-  return size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : `${(size / 1e6).toFixed(1)} MB`;
-}
 
 /** JSON that may stand inside a script element: no `<`, so that nothing in it can end the element. */
 const inlineJson = (value: unknown): string =>

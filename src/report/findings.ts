@@ -1,7 +1,7 @@
 import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/success-band.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import type { Metrics } from '../types/run-state.ts';
-import { formatNumber, formatPercent, formatRate } from './document.ts';
+import { formatNumber, formatPercent, formatRate } from './format.ts';
 import { measured, namesUnder, series, trained } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 

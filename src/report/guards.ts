@@ -1,5 +1,5 @@
 import type { Experiment } from '../config/experiment.ts';
-import { formatRate } from './document.ts';
+import { formatRate } from './format.ts';
 import { lastMean } from './findings.ts';
 import type { Rule } from './guard-rule.ts';
 import { taskRules } from './task-rules.ts';

@@ -1,6 +1,6 @@
 import type { Experiment } from '../config/experiment.ts';
 import { combine } from './charts/options.ts';
-import { formatNumber, formatRate } from './document.ts';
+import { formatNumber, formatRate } from './format.ts';
 import { latest, lowest } from './guard-rule.ts';
 import type { Rule } from './guard-rule.ts';
 import { measured, namesUnder, series } from './run-data.ts';

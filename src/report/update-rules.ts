@@ -1,7 +1,7 @@
 import type { Experiment } from '../config/experiment.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import { combine } from './charts/options.ts';
-import { formatNumber, formatPercent } from './document.ts';
+import { formatNumber, formatPercent } from './format.ts';
 import { latest, total } from './guard-rule.ts';
 import type { Rule } from './guard-rule.ts';
 import { series } from './run-data.ts';

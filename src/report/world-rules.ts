@@ -1,6 +1,6 @@
 import type { Experiment } from '../config/experiment.ts';
 import { combine } from './charts/options.ts';
-import { formatPercent } from './document.ts';
+import { formatPercent } from './format.ts';
 import type { Rule } from './guard-rule.ts';
 import { measured, series } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';

@@ -4,7 +4,7 @@ import { estimateUsage, usageLines } from '../../src/cli/lib/cost-lines.ts';
 import { armCostsMarkdown } from '../../src/comparison/costs.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { parsePrices } from '../../src/config/prices.ts';
-import { costTable, epochUsages, serverShare } from '../../src/report/costs.ts';
+import { costView, epochUsages, serverShare } from '../../src/report/costs.ts';
 import type { EpochRow, RunData } from '../../src/report/run-data.ts';
 import { gpuHours, priceOf, sumUsage } from '../../src/runs/costs.ts';
 import { workflowSettings } from '../../src/runs/settings-in-effect.ts';
@@ -149,12 +149,12 @@ describe('the report', () => {
   });
 
   it('shows a row an epoch and their sum, with the money, and names what is not counted', () => {
-    const page = costTable(
+    const view = costView(
       usages.map((epoch) => ({ ...epoch, actions: 100_000 })),
       prices,
-    ).text;
-    const rows = [...page.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, cells = '']) =>
-      [...cells.matchAll(/>([^<]+)</g)].map(([, text]) => text!.replaceAll('\u202f', ' ')),
+    );
+    const rows = [view!.columns, ...view!.rows].map((cells) =>
+      cells.map((text) => text.replaceAll('\u202f', ' ')),
     );
     expect(rows).toEqual([
       [
@@ -174,8 +174,8 @@ describe('the report', () => {
       // 15 + 9.6 x 3 + 0.00274 x 10 + 0.0091 x 2 = 43.8456
       ['all', '300 000', '2 740', '9 100', '1.8', '1.5', '9.6', '43.85'],
     ]);
-    expect(page).toContain('1 of 3 epochs have no record of the prompts’ tokens');
-    expect(costTable(usages.slice(2), prices).text).not.toContain('no record of');
+    expect(view!.notes.join(' ')).toContain('1 of 3 epochs have no record of the prompts’ tokens');
+    expect(costView(usages.slice(2), prices)!.notes.join(' ')).not.toContain('no record of');
   });
 
   it('of a comparison sums the runs of each arm, and says nothing of an arm that cannot be read', () => {

@@ -3,6 +3,7 @@ import { settingsInEffect } from '../../config/retune.ts';
 import { mean } from '../../numerics/arithmetic.ts';
 import { wilsonInterval } from '../../numerics/intervals.ts';
 import { passAtK } from '../../numerics/tests.ts';
+import { writeEpochIndex } from '../../runs/epoch-index.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import { epochMessages } from '../../scoring/epoch-messages.ts';
 import type { EpochRecords } from '../../scoring/epoch-messages.ts';
@@ -74,6 +75,8 @@ export function createCommitEpoch(dependencies: Dependencies) {
       },
       time: seconds,
     });
+    // The dashboard makes it again where it is missing, so nothing depends on it.
+    await writeEpochIndex(folder.path, { epoch, line, outputs }, dependencies.store).catch(() => undefined);
     for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
     const messages = await epochMessages(experiment, metrics, recordsOf(dependencies.store, outputs), () =>
       dependencies.loadWorld(experiment.world),

@@ -1,0 +1,203 @@
+import { join } from 'node:path';
+import type { Experiment } from '../config/experiment.ts';
+import type { Prices } from '../config/prices.ts';
+import { lineageText } from '../runs/run-overview.ts';
+import { ObjectStore } from '../store/object-store.ts';
+import type { LoadWorld } from '../worlds/registry.ts';
+import type { World } from '../worlds/world.ts';
+import { cards } from './cards.ts';
+import type { Card } from './cards.ts';
+import { chartsOf } from './charts/charts.ts';
+import type { Chart } from './charts/options.ts';
+import { costView, epochUsages } from './costs.ts';
+import type { CostView } from './costs.ts';
+import { findings, thinned, verdict } from './findings.ts';
+import { guards } from './guards.ts';
+import type { Guard } from './guards.ts';
+import { heldOutGrids } from './held-out.ts';
+import { historyView } from './history-view.ts';
+import type { HistoryView } from './history-view.ts';
+import { loadRun } from './load-run.ts';
+import { trained } from './run-data.ts';
+import type { EpochRow, RunData } from './run-data.ts';
+
+/** A section of figures. */
+export interface FigureSection {
+  id: 'frontier' | 'held-out' | 'guards' | 'updates' | 'dropped' | 'costs';
+  charts: Chart[];
+}
+
+/** What a table of epochs shows of one. */
+export interface EpochLine {
+  epoch: number;
+  /** p̂ of its tasks, in [0, 1]. */
+  success: number | null;
+  heldOut: number | null;
+  difficulty: number | null;
+  tasks: number;
+  seconds: number | null;
+  notes: number;
+}
+
+/** All that a page shows of a run, as JSON: the report holds it, and the dashboard serves it. */
+export interface RunView {
+  runId: string;
+  /** `laptop · arm genenv, preset tuned · world toolbox · …` */
+  setting: string;
+  state: { text: string; tone: 'good' | 'warn' | 'plain' };
+  /** Committed and planned epochs; planned is null if the settings cannot be read. */
+  progress: { committed: number; planned: number | null };
+  /** What it was forked from, in a sentence. */
+  lineage: string | null;
+  /** Why it failed; null if it did not. */
+  failure: string | null;
+  verdict: string[];
+  /** What could not be read. */
+  gaps: string[];
+  cards: Card[];
+  guards: Guard[];
+  figures: FigureSection[];
+  /** Epochs that each point of the figures is the mean of. */
+  epochsPerPoint: number;
+  epochs: EpochLine[];
+  history: HistoryView;
+  costs: CostView | null;
+  record: {
+    experimentHash: string | null;
+    experiment: unknown;
+    head: string | null;
+    parent: string | null;
+    committed: string;
+  };
+}
+
+/** A run with what its pages are made of. */
+export interface ViewedRun {
+  view: RunView;
+  run: RunData;
+  store: ObjectStore;
+  world: World | null;
+}
+
+/**
+ * Reads a run, finished or not. What is missing or damaged is named in `gaps`.
+ * @param loadWorld loads worlds as the workers do
+ * @param prices of what the epochs have used; without them only the usage is shown
+ * @throws Error if there is no such run
+ */
+export async function viewRun({
+  home,
+  runId,
+  loadWorld,
+  prices,
+}: {
+  home: string;
+  runId: string;
+  loadWorld: LoadWorld;
+  prices?: Prices | undefined;
+}): Promise<ViewedRun> {
+  const run = await loadRun({ home, runId });
+  const store = new ObjectStore(join(home, 'store'));
+  const world = await worldOf(run, loadWorld);
+  const grids = await heldOutGrids(run.rows, store, run.gaps);
+  const { rows, epochsPerPoint } = thinned(run.rows);
+  const difficultyUnit = world?.difficultyUnit;
+  const results = findings(run.rows, { hasDifficulty: difficultyUnit !== undefined });
+  const charts = chartsOf(rows, grids, run.experiment, run.retunes);
+  if (difficultyUnit === undefined) charts.frontier = charts.frontier.filter(({ id }) => id !== 'difficulty');
+  const begun = trained(run.rows).length > 0;
+  const end = run.events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
+  const view: RunView = {
+    runId,
+    setting: settingText(run.experiment, world?.name ?? null),
+    state: stateOf(run),
+    progress: { committed: run.rows.at(-1)?.epoch ?? 0, planned: run.experiment?.epochs ?? null },
+    lineage: lineageOf(run),
+    failure: end?.outcome === 'failed' ? (end.reason ?? 'no reason is recorded') : null,
+    verdict: verdict(results),
+    gaps: run.gaps,
+    cards: cards(run, results, difficultyUnit),
+    guards: begun ? guards(trained(run.rows), run.experiment) : [],
+    figures: [
+      { id: 'frontier', charts: charts.frontier },
+      { id: 'held-out', charts: charts.heldOut },
+      { id: 'guards', charts: begun ? charts.guards : [] },
+      { id: 'updates', charts: charts.updates },
+      { id: 'dropped', charts: charts.dropped },
+      { id: 'costs', charts: charts.costs },
+    ],
+    epochsPerPoint,
+    epochs: run.rows.map(epochLine),
+    history: historyView(run),
+    costs: costView(epochUsages(run, world), prices),
+    record: recordOf(run),
+  };
+  return { view, run, store, world };
+}
+
+async function worldOf({ experiment, gaps }: RunData, loadWorld: LoadWorld): Promise<World | null> {
+  if (experiment === null) return null;
+  try {
+    return await loadWorld(experiment.world);
+  } catch (error) {
+    gaps.push(`Tasks are shown as they are written: ${(error as Error).message}`);
+    return null;
+  }
+}
+
+function settingText(experiment: Experiment | null, worldName: string | null): string {
+  if (experiment === null) return 'The settings could not be read.';
+  const { arm, world, seed, agent, environment, name } = experiment;
+  const tasks = environment.promptsPerEpoch * environment.variationsPerPrompt;
+  return [
+    name,
+    arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`,
+    `world ${world.type === 'external' ? (worldName ?? world.name) : world.type}`,
+    `${tasks} tasks × ${agent.rolloutsPerTask} attempts an epoch`,
+    `seed ${seed}`,
+  ].join(' · ');
+}
+
+function stateOf({ events, rows, experiment }: RunData): RunView['state'] {
+  const last = rows.at(-1)?.epoch ?? 0;
+  const turn = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
+  if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs))
+    return { text: 'finished', tone: 'good' };
+  if (turn?.outcome !== undefined)
+    return {
+      text: `${turn.outcome} after epoch ${turn.epoch ?? last}`,
+      tone: turn.outcome === 'failed' ? 'warn' : 'plain',
+    };
+  return {
+    text: experiment === null ? `${last} epochs` : `in progress: ${last} of ${experiment.epochs} epochs`,
+    tone: 'plain',
+  };
+}
+
+const epochLine = ({ epoch, metrics, time, notes, outputs }: EpochRow): EpochLine => ({
+  epoch,
+  success: metrics['env/success_rate'] ?? null,
+  heldOut: metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null,
+  difficulty: metrics['env/difficulty'] ?? null,
+  tasks: outputs.tasks?.count ?? 0,
+  seconds: time.epoch ?? null,
+  notes: notes.length,
+});
+
+function lineageOf({ forkedFrom }: RunData): string | null {
+  const root = forkedFrom.at(-1);
+  if (root === undefined) return null;
+  return `This run was ${lineageText(forkedFrom)}; epochs are counted from the start of ${root.run}.`;
+}
+
+function recordOf({ experimentFile, head, rows, forkedFrom }: RunData): RunView['record'] {
+  const [first, last] = [rows[0]?.epoch ?? 0, rows.at(-1)?.epoch ?? 0];
+  const parent = forkedFrom[0];
+  return {
+    experimentHash: experimentFile?.sha256 ?? null,
+    experiment: experimentFile?.experiment ?? null,
+    head,
+    parent: parent === undefined ? null : `${parent.run}, epoch ${parent.epoch}`,
+    committed: rows.length === 0 ? 'nothing yet' : `epochs ${first} to ${last}`,
+  };
+}
