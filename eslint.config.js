@@ -36,6 +36,7 @@ const rooms = [
   'telemetry',
   'worker',
   'dev-stack',
+  'dashboard',
   'cli',
 ];
 

@@ -55,7 +55,7 @@ const vitest = (project, name, ...words) => ({
 const suites = {
   format: node('prettier/bin/prettier.cjs', '--check', '--log-level', 'warn', '.'),
   lint: node('eslint/bin/eslint.js', '--max-warnings', '0', '.'),
-  types: node('typescript/bin/tsc', '--noEmit'),
+  types: node('typescript/bin/tsc', '--build', '.', 'src/report/client', 'src/dashboard/client'),
   pytest: {
     command: pythonPath(),
     args: ['-m', 'pytest', `--junitxml=${join(reports, 'pytest')}`, '--durations=5'],

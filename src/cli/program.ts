@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addCodecServer } from './commands/codec-server.ts';
 import { addCompare } from './commands/compare.ts';
 import { addCancel, addPause, addRetune, addStop } from './commands/control.ts';
+import { addDashboard } from './commands/dashboard.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEndpoints } from './commands/endpoints.ts';
 import { addEvaluate } from './commands/evaluate.ts';
@@ -60,6 +61,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     addRewind,
     addSchedule,
     addStatus,
+    addDashboard,
     addReport,
     addVerify,
     addUp,

@@ -3,6 +3,7 @@ import type { World } from '../worlds/world.ts';
 
 /** One rollout of a task. */
 export interface SampleAnswer {
+  id: string;
   role: 'agent' | 'frozen';
   text: string;
   /** The world's reading of it, as JSON. */
@@ -113,6 +114,7 @@ function answersOf(
     const [reward, trace] = [rewardOf.get(id), traceOf.get(id)];
     const text = trace?.sampled.text ?? reward?.answer ?? '';
     return {
+      id,
       role: reward?.role ?? trace?.role ?? 'agent',
       text,
       reading: world === null ? '' : tryRender(() => JSON.stringify(world.renderAnswer(text))),

@@ -13,7 +13,7 @@ import { experimentInEffect } from '../runs/settings-in-effect.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { requirePlainFolder } from '../store/plain-files.ts';
-import { FileRef } from '../store/references.ts';
+import { FileRef, FolderRef } from '../store/references.ts';
 import type { Metrics } from '../types/run-state.ts';
 import { readLines, unlessDamaged } from './read-lines.ts';
 import { withQueueTimes } from './queue-times.ts';
@@ -32,6 +32,7 @@ const ledgerLineSchema = z.object({
       decisions: file,
       traces: z.array(FileRef).optional(),
       verdicts: z.array(FileRef).optional(),
+      state: z.object({ initial_agent: z.object({ checkpoint: FolderRef.nullish() }).optional() }).optional(),
     })
     .optional(),
   notes: z.array(z.string()).optional(),
@@ -72,13 +73,12 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     unlessDamaged(lineage(run), [], []),
   ]);
   const rows = mergeRows(
-    ledger.map(({ value }) => value),
+    ledger.map(({ value, line }) => ({ ...value, line: sha256(line) })),
     timed.map(({ value }) => value),
   );
-  const lineHashes = new Map(ledger.map(({ value, line }) => [value.epoch, sha256(line)]));
   if ((experiment?.experiment as Partial<Experiment> | undefined)?.evaluation?.benchmarks !== undefined) {
     for (const row of rows) {
-      const id = evaluationOfEpoch(runId, row.epoch, lineHashes.get(row.epoch) ?? '');
+      const id = evaluationOfEpoch(runId, row.epoch, row.line ?? '');
       const folder = new EvaluationFolder(join(home, 'evaluations'), id);
       Object.assign(row.metrics, await benchmarkScores(folder, gaps));
     }
@@ -105,12 +105,12 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
 
 const eventOf = ({ at, time, ...event }: RunEvent): ReportEvent => ({ ...event, at: at ?? time ?? '' });
 
-function mergeRows(ledger: LedgerLine[], timed: MetricsLine[]): EpochRow[] {
+function mergeRows(ledger: (LedgerLine & { line: string })[], timed: MetricsLine[]): EpochRow[] {
   // An epoch that was started again has several lines: the last one was committed.
   const times = new Map(timed.map((line) => [line.epoch, line]));
-  const committed: LedgerLine[] = ledger.length > 0 ? ledger : [...times.values()];
+  const committed: (LedgerLine & { line?: string })[] = ledger.length > 0 ? ledger : [...times.values()];
   return committed
-    .map(({ epoch, metrics, outputs, notes }) => {
+    .map(({ epoch, metrics, outputs, notes, line: hash }) => {
       const line = times.get(epoch);
       return {
         epoch,
@@ -119,6 +119,7 @@ function mergeRows(ledger: LedgerLine[], timed: MetricsLine[]): EpochRow[] {
         at: line?.at ?? null,
         notes: notes ?? [],
         outputs: outputs ?? {},
+        line: hash,
       };
     })
     .sort((a, b) => a.epoch - b.epoch);

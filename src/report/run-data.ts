@@ -1,7 +1,7 @@
 import type { Experiment } from '../config/experiment.ts';
 import type { Retune } from '../runs/run-folder.ts';
 import type { Ancestor } from '../runs/run-overview.ts';
-import type { FileRef } from '../store/references.ts';
+import type { FileRef, FolderRef } from '../store/references.ts';
 import type { Metrics } from '../types/run-state.ts';
 
 /** One committed epoch: its ledger line, and how long it took. Epoch 0 is the preparation. */
@@ -13,6 +13,8 @@ export interface EpochRow {
   at: string | null;
   notes: string[];
   outputs: EpochOutputs;
+  /** Hash of its ledger line; absent if the ledger has none. */
+  line?: string | undefined;
 }
 
 /** The files of an epoch, as its ledger line names them. */
@@ -23,6 +25,8 @@ export interface EpochOutputs {
   scores?: FileRef | null | undefined;
   decisions?: FileRef | null | undefined;
   verdicts?: FileRef[] | undefined;
+  /** The weights that the agent began with, whose tokenizer all its versions have. */
+  state?: { initial_agent?: { checkpoint?: FolderRef | null | undefined } | undefined } | undefined;
 }
 
 export interface ReportEvent {

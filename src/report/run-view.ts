@@ -19,7 +19,7 @@ import { historyView } from './history-view.ts';
 import type { HistoryView } from './history-view.ts';
 import { loadRun } from './load-run.ts';
 import { trained } from './run-data.ts';
-import type { EpochRow, RunData } from './run-data.ts';
+import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
 
 /** A section of figures. */
 export interface FigureSection {
@@ -106,14 +106,13 @@ export async function viewRun({
   const charts = chartsOf(rows, grids, run.experiment, run.retunes);
   if (difficultyUnit === undefined) charts.frontier = charts.frontier.filter(({ id }) => id !== 'difficulty');
   const begun = trained(run.rows).length > 0;
-  const end = run.events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
   const view: RunView = {
     runId,
     setting: settingText(run.experiment, world?.name ?? null),
     state: stateOf(run),
     progress: { committed: run.rows.at(-1)?.epoch ?? 0, planned: run.experiment?.epochs ?? null },
     lineage: lineageOf(run),
-    failure: end?.outcome === 'failed' ? (end.reason ?? 'no reason is recorded') : null,
+    failure: failureOf(run),
     verdict: verdict(results),
     gaps: run.gaps,
     cards: cards(run, results, difficultyUnit),
@@ -158,9 +157,21 @@ function settingText(experiment: Experiment | null, worldName: string | null): s
   ].join(' · ');
 }
 
-function stateOf({ events, rows, experiment }: RunData): RunView['state'] {
+/** The last start, resumption, rewind or end. */
+const lastTurn = ({ events }: RunData): ReportEvent | undefined =>
+  events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
+
+/** Why a run failed; null if it did not, or has been resumed since. */
+export function failureOf(run: RunData): string | null {
+  const turn = lastTurn(run);
+  return turn?.outcome === 'failed' ? (turn.reason ?? 'no reason is recorded') : null;
+}
+
+/** How far a run is, by its files. */
+export function stateOf(run: RunData): RunView['state'] {
+  const { rows, experiment } = run;
   const last = rows.at(-1)?.epoch ?? 0;
-  const turn = events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
+  const turn = lastTurn(run);
   if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs))
     return { text: 'finished', tone: 'good' };
   if (turn?.outcome !== undefined)
@@ -174,14 +185,18 @@ function stateOf({ events, rows, experiment }: RunData): RunView['state'] {
   };
 }
 
-const epochLine = ({ epoch, metrics, time, notes, outputs }: EpochRow): EpochLine => ({
-  epoch,
-  success: metrics['env/success_rate'] ?? null,
-  heldOut: metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null,
-  difficulty: metrics['env/difficulty'] ?? null,
-  tasks: outputs.tasks?.count ?? 0,
-  seconds: time.epoch ?? null,
-  notes: notes.length,
+/** Held-out success of an epoch: exact where it was measured so. */
+export const heldOutOf = ({ metrics }: EpochRow): number | null =>
+  metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null;
+
+const epochLine = (row: EpochRow): EpochLine => ({
+  epoch: row.epoch,
+  success: row.metrics['env/success_rate'] ?? null,
+  heldOut: heldOutOf(row),
+  difficulty: row.metrics['env/difficulty'] ?? null,
+  tasks: row.outputs.tasks?.count ?? 0,
+  seconds: row.time.epoch ?? null,
+  notes: row.notes.length,
 });
 
 function lineageOf({ forkedFrom }: RunData): string | null {

@@ -33,6 +33,7 @@ export async function runInSession<Result>(
     context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`),
   );
   const session = await openSession(external, context, interruption, use);
+  const dashboard = session?.ownsStack === true ? await dashboardBeside(session, use.own, context) : null;
   try {
     const result = session && (await follow(session, interruption));
     if (session === undefined || result === undefined) {
@@ -42,8 +43,27 @@ export async function runInSession<Result>(
     await session.close(interruption.hurry);
     return await end(result);
   } finally {
+    await dashboard?.close();
     await session?.close(interruption.hurry);
     interruption.dispose();
+  }
+}
+
+/** Serves the dashboard while a run is followed, and prints where. A run does without it if it cannot be served. */
+async function dashboardBeside(
+  { client, ui }: Session,
+  own: string,
+  context: CliContext,
+): Promise<{ close: () => Promise<void> } | null> {
+  if (context.env.GENENV_DASHBOARD === 'off') return null;
+  const { openDashboard } = await import('./open-dashboard.ts');
+  try {
+    const dashboard = await openDashboard({ client, ui, allowHost: [] }, context);
+    context.print(`Dashboard: ${dashboard.address}#/runs/${own}`);
+    return dashboard;
+  } catch (error) {
+    context.warn(`Without a dashboard: ${(error as Error).message}`);
+    return null;
   }
 }
 

@@ -18,7 +18,7 @@ import { rateText, timeText } from './text.ts';
 
 const RECENT_EPOCHS = 5;
 
-const resumableStates: ReadonlySet<RunActivity> = new Set([
+export const resumableStates: ReadonlySet<RunActivity> = new Set([
   'paused',
   'stopped',
   'cancelled',

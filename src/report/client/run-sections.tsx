@@ -29,7 +29,14 @@ export function RunSections({ view, tasks, onEpoch, linkTo = (id) => `#${id}` }:
     <>
       <nav aria-label="Sections">
         {sections.map(({ id, short }) => (
-          <a key={id} href={linkTo(id)}>
+          <a
+            key={id}
+            href={linkTo(id)}
+            onClick={(event) => {
+              event.preventDefault();
+              document.getElementById(id)?.scrollIntoView({ behavior: 'smooth' });
+            }}
+          >
             {short}
           </a>
         ))}

@@ -89,7 +89,12 @@ export function TaskBrowser({ epochs, epoch }: { epochs: readonly SampledEpoch[]
             </button>
           </span>
         </label>
-        <FilterFields filters={filters} kinds={kindsOf(all)} onChange={change} />
+        <FilterFields
+          filters={filters}
+          kinds={kindsOf(all)}
+          placeholder="in tasks, contexts and answers"
+          onChange={change}
+        />
         <button type="reset">Reset</button>
       </form>
       <p class="quiet" id="sample-count" aria-live="polite">
@@ -124,16 +129,18 @@ function countText(count: number, all: number, epochs: number, sampled: SampledE
     : `${count} of ${sampled.samples.length} sampled tasks (epoch ${sampled.epoch} had ${sampled.tasks}).`;
 }
 
-type TaskFilters = Omit<Filters, 'epoch'>;
+export type TaskFilters = Omit<Filters, 'epoch'>;
 
 /** Filters by kind, validity, use, success and text. */
 export function FilterFields({
   filters,
   kinds,
+  placeholder,
   onChange,
 }: {
   filters: TaskFilters;
   kinds: readonly string[];
+  placeholder: string;
   onChange: (changed: Partial<TaskFilters>) => void;
 }) {
   const rate = (name: 'low' | 'high', label: string) => (
@@ -181,7 +188,7 @@ export function FilterFields({
         <input
           name="text"
           type="search"
-          placeholder="in tasks, contexts and answers"
+          placeholder={placeholder}
           value={filters.text}
           onInput={(event) => onChange({ text: event.currentTarget.value })}
         />

@@ -1,0 +1,58 @@
+import { exitCodes, homeFolder } from '../context.ts';
+import type { CliContext, CommandParts, ExitCode } from '../context.ts';
+import { addTemporalOptions, collectOption, parseWholeNumber } from '../lib/options.ts';
+import type { TemporalOptions } from '../lib/options.ts';
+
+interface DashboardCommand extends TemporalOptions {
+  host: string;
+  port: number;
+  allowHost: string[];
+}
+
+export function addDashboard({ program, context, exit }: CommandParts): void {
+  const command = program
+    .command('dashboard')
+    .description('serve a page over all runs of this home, until Ctrl-C')
+    .option('--port <n>', 'port; 0 = any that is free', parseWholeNumber('--port', 0), 7244)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option(
+      '--allow-host <host:port>',
+      'another name that this server is asked under; may be given again',
+      collectOption,
+      [],
+    );
+  addTemporalOptions(command)
+    .addHelpText(
+      'after',
+      `
+It reads only. Whoever has the address that it prints can read all runs.
+
+Environment:
+  GENENV_DASHBOARD_TOKEN, GENENV_DASHBOARD_TOKEN_FILE   the token of the address (default: a new one)
+
+Examples:
+  genenv dashboard
+  genenv dashboard --host 0.0.0.0 --allow-host gpu-1.example.org:7244`,
+    )
+    .action(async (options: DashboardCommand) => exit(await serveDashboard(options, context)));
+}
+
+async function serveDashboard(options: DashboardCommand, context: CliContext): Promise<ExitCode> {
+  const { openDashboard } = await import('../lib/open-dashboard.ts');
+  const { connectIfReachable } = await import('../lib/session.ts');
+  const { runningStack } = await import('../lib/stack.ts');
+  const { Interruption } = await import('../lib/interruption.ts');
+  const client = await connectIfReachable(options, context);
+  const ui = runningStack(homeFolder(context.env))?.addresses?.ui ?? null;
+  const dashboard = await openDashboard({ client, ui, ...options }, context);
+  context.print(`Dashboard: ${dashboard.address}`);
+  const interruption = new Interruption(() => undefined);
+  try {
+    await interruption.unlessStopped(new Promise<never>(() => undefined));
+  } finally {
+    interruption.dispose();
+    await dashboard.close();
+    await client?.connection.close();
+  }
+  return exitCodes.ok;
+}

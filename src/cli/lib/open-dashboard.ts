@@ -1,0 +1,52 @@
+import type { Client } from '@temporalio/client';
+import { readSecret } from '../../config/secrets.ts';
+import { newToken } from '../../dashboard/access.ts';
+import { Dashboard } from '../../dashboard/server.ts';
+import { CliError, exitCodes, homeFolder } from '../context.ts';
+import type { CliContext } from '../context.ts';
+import { loadWorldAsWorker } from './load-world.ts';
+import { TemporalSource } from './temporal-source.ts';
+
+export interface DashboardSettings {
+  /** Null without a Temporal server: runs are shown by their files. */
+  client: Client | null;
+  /** Address of Temporal's UI; null if none is known. */
+  ui: string | null;
+  host?: string;
+  /** Without one, the usual port if it is free, else any. */
+  port?: number;
+  allowHost: readonly string[];
+}
+
+/** Of every home, so that an address that was opened once is found again. */
+export const USUAL_PORT = 7244;
+
+const MIN_TOKEN_LENGTH = 16;
+
+/** Serves the dashboard of this home. @throws CliError if the port is taken, or the token is too short */
+export async function openDashboard(
+  { client, ui, host = '127.0.0.1', port, allowHost }: DashboardSettings,
+  context: CliContext,
+): Promise<{ address: string; close: () => Promise<void> }> {
+  const token = readSecret(context.env, 'GENENV_DASHBOARD_TOKEN') ?? newToken();
+  if (!/^[\w.~-]+$/.test(token) || token.length < MIN_TOKEN_LENGTH)
+    throw new CliError(
+      `GENENV_DASHBOARD_TOKEN: expected ${MIN_TOKEN_LENGTH} or more letters, digits and . _ ~ -`,
+      exitCodes.badInput,
+    );
+  const listen = async (candidate: number) => {
+    const dashboard = new Dashboard({
+      home: homeFolder(context.env),
+      token,
+      loadWorld: loadWorldAsWorker(context),
+      source: new TemporalSource(client, ui),
+    });
+    return { address: await dashboard.listen(host, candidate, allowHost), close: () => dashboard.close() };
+  };
+  try {
+    return await listen(port ?? USUAL_PORT);
+  } catch (error) {
+    if (port === undefined) return listen(0);
+    throw new CliError(`dashboard: ${(error as Error).message}; --port 0 takes one that is free`);
+  }
+}

@@ -1,0 +1,74 @@
+/** The dashboard's page. Model output is text of any kind: it enters the page as text nodes only. */
+import { render } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { ComparePage } from './compare-page.tsx';
+import { EpochPage } from './epoch-page.tsx';
+import { OverviewPage } from './overview-page.tsx';
+import { ComparisonPage, EvaluationPage } from './results-pages.tsx';
+import { usePlace } from './router.ts';
+import type { Place } from './router.ts';
+import { RunPage } from './run-page.tsx';
+import { TaskPage } from './task-page.tsx';
+
+function App() {
+  const place = usePlace();
+  const main = useRef<HTMLElement>(null);
+  const path = place.parts.join('/');
+  const before = useRef(path);
+  useEffect(() => {
+    document.title = `${path === '' ? 'Runs' : path} · GenEnv`;
+    // Whoever reads with a keyboard or a screen reader begins at the new page's start.
+    if (before.current !== path) main.current?.focus();
+    before.current = path;
+  }, [path]);
+  return (
+    <>
+      <header class="bar">
+        <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+          Skip to the content
+        </a>
+        <a class="brand" href="#/">
+          GenEnv
+        </a>
+        <Trail parts={place.parts} />
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <CurrentPage place={place} />
+      </main>
+    </>
+  );
+}
+
+/** The way from the overview to the current page. */
+function Trail({ parts }: { parts: string[] }) {
+  const [area = '', id = '', , epoch, , task] = parts;
+  const steps: [string, string][] = [];
+  if (id !== '') steps.push([id, `#/${area}/${encodeURIComponent(id)}`]);
+  if (area === 'compare') steps.push(['compare', location.hash]);
+  if (epoch !== undefined) steps.push([`epoch ${epoch}`, `#/runs/${encodeURIComponent(id)}/epochs/${epoch}`]);
+  if (task !== undefined) steps.push([`task ${task}`, location.hash]);
+  return (
+    <nav class="trail" aria-label="Place">
+      {steps.map(([name, href]) => (
+        <a key={href} href={href}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function CurrentPage({ place: { parts, query } }: { place: Place }) {
+  const [area, id = '', , epoch, , task] = parts;
+  if (area === undefined) return <OverviewPage />;
+  if (area === 'compare') return <ComparePage query={query} />;
+  if (area === 'comparisons') return <ComparisonPage id={id} />;
+  if (area === 'evaluations') return <EvaluationPage id={id} />;
+  if (area !== 'runs') return <p class="note warn">There is no such page.</p>;
+  if (task !== undefined)
+    return <TaskPage run={id} epoch={Number(epoch)} index={Number(task)} query={query} />;
+  if (epoch !== undefined) return <EpochPage run={id} epoch={Number(epoch)} query={query} />;
+  return <RunPage id={id} query={query} />;
+}
+
+render(<App />, document.getElementById('page')!);

@@ -1,0 +1,189 @@
+import { Heads, Scroll } from '../../report/client/run-parts.tsx';
+import { Choice, FilterFields } from '../../report/client/task-browser.tsx';
+import type { TaskLine, TasksPage } from '../api.ts';
+import { percent, Problem, Unread } from './parts.tsx';
+import { useResource, useServerEvents } from './resource.ts';
+import { linkTo, replaceQuery } from './router.ts';
+
+const PAGE_TASKS = 50;
+const filterNames = ['kind', 'valid', 'kept', 'reason', 'low', 'high', 'text'] as const;
+type FilterName = (typeof filterNames)[number];
+
+interface EpochPageProps {
+  run: string;
+  epoch: number;
+  query: URLSearchParams;
+}
+
+/** The tasks of an epoch, by filters that stand in the address. */
+export function EpochPage({ run, epoch, query }: EpochPageProps) {
+  const resource = useResource<TasksPage>(
+    `/api/runs/${encodeURIComponent(run)}/epochs/${epoch}/tasks?${query.toString()}`,
+  );
+  const { value: page, problem, reload } = resource;
+  useServerEvents((event) => {
+    if (event === 'tick' && (page?.index === 'making' || problem !== null)) reload();
+  });
+  const filters = Object.fromEntries(
+    filterNames.map((name) => [name, query.get(name) ?? defaults[name]]),
+  ) as Record<FilterName, string>;
+  const offset = Number(query.get('offset') ?? 0);
+  const show = (changed: Partial<Record<FilterName | 'offset', string>>) => {
+    const next = { ...filters, offset: '', ...changed };
+    replaceQuery(
+      Object.fromEntries(
+        Object.entries(next).filter(([name, value]) => value !== (defaults as Record<string, string>)[name]),
+      ),
+    );
+  };
+  return (
+    <>
+      <p class="eyebrow">{run}</p>
+      <h1>Epoch {epoch}</h1>
+      <p>
+        <a href={linkTo(['runs', run, 'epochs', Math.max(0, epoch - 1)])}>‹ epoch before</a> ·{' '}
+        <a href={linkTo(['runs', run, 'epochs', epoch + 1])}>epoch after ›</a>
+      </p>
+      <Problem text={problem} />
+      <form
+        class="panel filters"
+        id="filters"
+        autocomplete="off"
+        onSubmit={(event) => event.preventDefault()}
+      >
+        <FilterFields
+          filters={filters}
+          kinds={page?.kinds ?? []}
+          placeholder="in ids and the starts of tasks"
+          onChange={(changed) => show(changed)}
+        />
+        <label>
+          Why left out{' '}
+          <Choice
+            name="reason"
+            value={filters.reason}
+            choices={page?.reasons ?? []}
+            onChange={(reason) => show({ reason })}
+          />
+        </label>
+        <button type="button" onClick={() => replaceQuery({})}>
+          Reset
+        </button>
+      </form>
+      {page === null ? (
+        <Unread resource={resource} />
+      ) : (
+        <Tasks
+          run={run}
+          page={page}
+          query={query}
+          offset={offset}
+          onPage={(at) => show({ offset: String(at) })}
+        />
+      )}
+    </>
+  );
+}
+
+const defaults: Record<FilterName | 'offset', string> = {
+  kind: '',
+  valid: '',
+  kept: '',
+  reason: '',
+  low: '0',
+  high: '1',
+  text: '',
+  offset: '',
+};
+
+interface TasksProps {
+  run: string;
+  page: TasksPage;
+  query: URLSearchParams;
+  offset: number;
+  onPage: (offset: number) => void;
+}
+
+function Tasks({ run, page, query, offset, onPage }: TasksProps) {
+  const { index, problem, total, matching, tasks, epoch } = page;
+  if (index === 'making') return <p class="quiet">The index of this epoch is being made …</p>;
+  if (index === 'missing') return <p class="note warn">Its tasks cannot be shown: {problem}</p>;
+  if (total === 0) return <p class="quiet">This epoch has no tasks.</p>;
+  return (
+    <>
+      <p class="quiet" id="task-count" aria-live="polite">
+        {matching} of {total} tasks
+        {matching > PAGE_TASKS && `; ${offset + 1} to ${Math.min(matching, offset + PAGE_TASKS)} are shown`}
+      </p>
+      <Scroll label="Tasks">
+        <table class="tasks">
+          <Heads
+            names={[
+              'Task',
+              'Kind',
+              'Difficulty',
+              'Solved',
+              'p̂',
+              'Simulator’s update',
+              'Agent’s update',
+              'Text',
+            ]}
+          />
+          <tbody>
+            {tasks.map((task) => (
+              <Line
+                key={task.id}
+                task={task}
+                href={linkTo(['runs', run, 'epochs', epoch, 'tasks', task.index], Object.fromEntries(query))}
+              />
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {matching > PAGE_TASKS && (
+        <p>
+          <button
+            type="button"
+            disabled={offset === 0}
+            onClick={() => onPage(Math.max(0, offset - PAGE_TASKS))}
+          >
+            Tasks before
+          </button>{' '}
+          <button
+            type="button"
+            disabled={offset + PAGE_TASKS >= matching}
+            onClick={() => onPage(offset + PAGE_TASKS)}
+          >
+            Tasks after
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+const Line = ({ task, href }: { task: TaskLine; href: string }) => (
+  <tr>
+    <th scope="row">
+      <a href={href}>{task.id.split('/').slice(1).join('/') || task.id}</a>
+    </th>
+    <td>{task.kind}</td>
+    <td class="figure">{task.difficulty}</td>
+    <td class="figure">{task.attempts === 0 ? '–' : `${task.successes}/${task.attempts}`}</td>
+    <td class="figure">{percent(task.rate)}</td>
+    <td>
+      <Use kept={task.keptForSimulator} task={task} />
+    </td>
+    <td>
+      <Use kept={task.keptForAgent} task={task} />
+    </td>
+    <td class="excerpt">{task.excerpt}</td>
+  </tr>
+);
+
+/** Whether an update uses the task, and why not. */
+function Use({ kept, task }: { kept: boolean | null; task: TaskLine }) {
+  if (!task.valid) return <span class="chip bad">invalid: {task.reason.replaceAll('_', ' ')}</span>;
+  if (kept === null) return <>–</>;
+  return kept ? <span class="chip good">kept</span> : <span class="chip warn">left out: {task.reason}</span>;
+}

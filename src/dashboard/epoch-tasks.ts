@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { sha256 } from '../store/canonical-json.ts';
+import { readEpochIndex, writeEpochIndex } from '../runs/epoch-index.ts';
+import type { EpochIndex, TaskEntry } from '../runs/epoch-index.ts';
+import type { ViewedRun } from '../report/run-view.ts';
+import type { EpochRow } from '../report/run-data.ts';
+import type { RunFolder } from '../runs/run-folder.ts';
+import type { TaskLine, TasksPage } from './api.ts';
+
+export const PAGE_TASKS = 50;
+/** Indexes in memory: one of 12,500 tasks takes about 20 MB. */
+const MAX_INDEXES = 4;
+
+/** Filters of a table of tasks, as they stand in an address. */
+export const taskQuerySchema = z.object({
+  kind: z.string().max(200).default(''),
+  valid: z.enum(['', 'valid', 'invalid']).default(''),
+  kept: z.enum(['', 'kept', 'filtered']).default(''),
+  reason: z.string().max(1000).default(''),
+  low: z.coerce.number().min(0).max(1).default(0),
+  high: z.coerce.number().min(0).max(1).default(1),
+  text: z.string().max(200).default(''),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+});
+export type TaskQuery = z.infer<typeof taskQuerySchema>;
+
+type IndexState = { index: EpochIndex } | { making: true } | { problem: string };
+
+/** The tasks of epochs by their indexes. An index that is missing is made in the background, not in a request. */
+export class EpochTasks {
+  readonly #indexes = new Map<string, EpochIndex>();
+  readonly #making = new Map<string, Promise<void>>();
+  readonly #problems = new Map<string, string>();
+
+  async page(
+    folder: RunFolder,
+    viewed: ViewedRun,
+    epoch: number,
+    query: TaskQuery,
+  ): Promise<TasksPage | undefined> {
+    const row = viewed.run.rows.find((candidate) => candidate.epoch === epoch);
+    if (row === undefined) return undefined;
+    const state = await this.state(folder, viewed, row);
+    const empty = {
+      epoch,
+      problem: '',
+      total: row.outputs.tasks?.count ?? 0,
+      matching: 0,
+      kinds: [],
+      reasons: [],
+    };
+    if ('making' in state) return { ...empty, index: 'making', tasks: [] };
+    if ('problem' in state) return { ...empty, index: 'missing', problem: state.problem, tasks: [] };
+    const { tasks } = state.index;
+    const matching = tasks.flatMap((task, index) => (matches(task, query) ? [lineOf(task, index)] : []));
+    return {
+      ...empty,
+      index: 'ready',
+      total: tasks.length,
+      matching: matching.length,
+      kinds: distinct(tasks.map(({ kind }) => kind)),
+      reasons: distinct(tasks.map(({ reason }) => reason)),
+      tasks: matching.slice(query.offset, query.offset + PAGE_TASKS),
+    };
+  }
+
+  /** The index of an epoch, or what is in its place. */
+  async state(folder: RunFolder, { store }: ViewedRun, row: EpochRow): Promise<IndexState> {
+    const line = row.line ?? '';
+    const key = sha256(`${folder.id} ${row.epoch} ${line}`);
+    const index = this.#indexes.get(key) ?? (await readEpochIndex(folder.path, { epoch: row.epoch, line }));
+    if (index !== undefined) {
+      this.#keep(key, index);
+      return { index };
+    }
+    const problem = this.#problems.get(key);
+    if (problem !== undefined) return { problem };
+    if (!this.#making.has(key)) {
+      const made = writeEpochIndex(folder.path, { epoch: row.epoch, line, outputs: row.outputs }, store)
+        .catch((error: unknown) => void this.#problems.set(key, (error as Error).message))
+        .finally(() => this.#making.delete(key));
+      this.#making.set(key, made);
+    }
+    return { making: true };
+  }
+
+  #keep(key: string, index: EpochIndex): void {
+    this.#indexes.delete(key);
+    this.#indexes.set(key, index);
+    for (const [oldest] of this.#indexes) {
+      if (this.#indexes.size <= MAX_INDEXES) break;
+      this.#indexes.delete(oldest);
+    }
+  }
+}
+
+function matches(task: TaskEntry, { kind, valid, kept, reason, low, high, text }: TaskQuery): boolean {
+  const needle = text.trim().toLowerCase();
+  return (
+    (kind === '' || task.kind === kind) &&
+    (valid === '' || task.valid === (valid === 'valid')) &&
+    (kept === '' || task.keptForSimulator === (kept === 'kept')) &&
+    (reason === '' || task.reason === reason) &&
+    ((low <= 0 && high >= 1) ||
+      (task.rate !== null && task.rate >= low - 1e-9 && task.rate <= high + 1e-9)) &&
+    (needle === '' || `${task.id}\n${task.excerpt}\n${task.reason}`.toLowerCase().includes(needle))
+  );
+}
+
+const lineOf = (task: TaskEntry, index: number): TaskLine => ({
+  id: task.id,
+  index,
+  kind: task.kind,
+  difficulty: task.difficulty,
+  source: task.source,
+  excerpt: task.excerpt,
+  valid: task.valid,
+  reason: task.reason,
+  attempts: task.attempts,
+  successes: task.successes,
+  rate: task.rate,
+  keptForAgent: task.keptForAgent,
+  keptForSimulator: task.keptForSimulator,
+});
+
+const MAX_CHOICES = 100;
+const distinct = (values: readonly string[]): string[] =>
+  [...new Set(values)]
+    .filter((value) => value !== '')
+    .sort()
+    .slice(0, MAX_CHOICES);

@@ -1,0 +1,183 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { z } from 'zod';
+import { createBoundedServer } from '../async/bounded-server.ts';
+import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
+import { isRunId } from '../store/phase-cache.ts';
+import { readPlainFile } from '../store/plain-files.ts';
+import type { LoadWorld } from '../worlds/registry.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
+import { Access, Refusal } from './access.ts';
+import type { HomeView, RunLine, RunPage, TaskPage, TasksPage } from './api.ts';
+import { assets, reportPolicy, securityHeaders } from './assets.ts';
+import { comparePage, compareQuerySchema } from './compare-page.ts';
+import { EpochTasks, taskQuerySchema } from './epoch-tasks.ts';
+import { EventStream } from './event-stream.ts';
+import type { LiveSource } from './live-source.ts';
+import { ResultsPages } from './results-pages.ts';
+import { RunPages } from './run-pages.ts';
+import { taskPage } from './task-page.ts';
+import { TokenTexts } from './token-texts.ts';
+
+export interface DashboardOptions {
+  home: string;
+  token: string;
+  loadWorld: LoadWorld;
+  source: LiveSource;
+}
+
+type Answer = (parts: string[], query: URLSearchParams) => Promise<unknown>;
+
+/** Serves the pages of a home folder, read only. What it answers as JSON is in api.ts. */
+export class Dashboard {
+  readonly #home: string;
+  readonly #token: string;
+  readonly #runs: RunPages;
+  readonly #results: ResultsPages;
+  readonly #tasks = new EpochTasks();
+  readonly #events: EventStream;
+  readonly #server: Server;
+  #access: Access | undefined;
+
+  constructor({ home, token, loadWorld, source }: DashboardOptions) {
+    this.#home = home;
+    this.#token = token;
+    this.#runs = new RunPages(home, loadWorld, source);
+    this.#results = new ResultsPages(home);
+    this.#events = new EventStream(this.#runs);
+    this.#server = createBoundedServer((request, response) => {
+      this.#respond(request, response).catch((error: unknown) => sendError(response, error));
+    });
+  }
+
+  /**
+   * Listens, and gives the address to open, with the token.
+   * @param hosts other names that it is asked under, as `name:port`
+   * @throws Error if the port is taken
+   */
+  async listen(host: string, port: number, hosts: readonly string[] = []): Promise<string> {
+    const address = await new Promise<{ port: number }>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => resolve(this.#server.address() as { port: number }));
+    });
+    const own = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${address.port}`);
+    const names = [...own, ...hosts].map((name) => name.toLowerCase());
+    this.#access = new Access(this.#token, names, address.port);
+    return `http://${host}:${address.port}/?token=${this.#token}`;
+  }
+
+  async close(): Promise<void> {
+    this.#events.close();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
+    const url = new URL(request.url ?? '/', 'http://dashboard');
+    if (this.#access!.admit(request, url, response)) return;
+    const asset = assets[url.pathname];
+    if (asset !== undefined) {
+      send(response, asset.type, await asset.read());
+      return;
+    }
+    const [, area = '', name = '', ...parts] = url.pathname.split('/').map(decodeURIComponent);
+    if (area === 'reports') return this.#sendReport(response, name, parts);
+    if (area !== 'api') throw new Refusal(404, 'no such page');
+    if (name === 'events') {
+      this.#events.listen(response);
+      return;
+    }
+    const answer = Object.hasOwn(this.#answers, name) ? this.#answers[name] : undefined;
+    const value = await answer?.(parts, url.searchParams);
+    if (value === undefined) throw new Refusal(404, 'nothing of that name');
+    send(response, 'application/json', JSON.stringify(value));
+  }
+
+  readonly #answers: Record<string, Answer> = {
+    home: () => this.#homeView(),
+    runs: (parts, query) => this.#runAnswer(parts, query),
+    compare: async (_, query) => {
+      const { runs, ...view } = compareQuerySchema.parse(Object.fromEntries(query));
+      return comparePage(await Promise.all(runs.map((id) => this.#runs.viewed(checkedId(id)))), view);
+    },
+    comparisons: ([id = '']) => this.#results.comparison(checkedId(id)),
+    evaluations: ([id = '']) => this.#results.evaluation(checkedId(id)),
+  };
+
+  async #homeView(): Promise<HomeView> {
+    const [folders, comparisons, evaluations] = await Promise.all([
+      this.#runs.folders(),
+      this.#results.comparisons(),
+      this.#results.evaluations(),
+    ]);
+    const runs: RunLine[] = [];
+    // One after the other: hundreds of runs at once would fill the memory.
+    for (const folder of folders) runs.push(await this.#runs.line(folder));
+    return { home: this.#home, runs: runs.sort(byInterest), comparisons, evaluations };
+  }
+
+  /** `ID`, `ID/live`, `ID/epochs/N/tasks` and `ID/epochs/N/tasks/K`. */
+  async #runAnswer(
+    [id = '', part, epoch, , index]: string[],
+    query: URLSearchParams,
+  ): Promise<RunPage | RunPage['live'] | TasksPage | TaskPage | undefined> {
+    const folder = this.#runs.folder(checkedId(id));
+    if (!(await this.#runs.folders()).some((existing) => existing.id === id)) return undefined;
+    if (part === undefined) return this.#runs.page(id);
+    if (part === 'live') return (await this.#runs.page(id)).live;
+    if (part !== 'epochs') return undefined;
+    const viewed = await this.#runs.viewed(id);
+    const number = wholeNumber(epoch);
+    if (index === undefined)
+      return this.#tasks.page(folder, viewed, number, taskQuerySchema.parse(Object.fromEntries(query)));
+    const row = viewed.run.rows.find((candidate) => candidate.epoch === number);
+    const state = row && (await this.#tasks.state(folder, viewed, row));
+    if (state === undefined || !('index' in state)) return undefined;
+    return taskPage(
+      viewed,
+      { ...state.index, epoch: number, index: wholeNumber(index) },
+      await TokenTexts.ofAgent(viewed),
+    );
+  }
+
+  async #sendReport(response: ServerResponse, kind: string, [id = '']: string[]): Promise<void> {
+    if (kind !== 'comparisons' && kind !== 'evaluations') throw new Refusal(404, 'no such report');
+    const page = await undefinedIfMissing(readPlainFile(this.#results.reportFile(kind, checkedId(id))));
+    if (page === undefined) throw new Refusal(404, 'there is no report yet');
+    response.setHeader('content-security-policy', reportPolicy);
+    send(response, 'text/html; charset=utf-8', page);
+  }
+}
+
+/** Those under way first, then by their last commit, the newest first. */
+const byInterest = (a: RunLine, b: RunLine): number =>
+  Number(b.phase !== '') - Number(a.phase !== '') || (b.updated ?? '').localeCompare(a.updated ?? '');
+
+function checkedId(id: string): string {
+  if (!isRunId(id)) throw new Refusal(404, 'nothing of that name');
+  return id;
+}
+
+function wholeNumber(text: string | undefined): number {
+  const number = Number(text);
+  if (text === undefined || !/^\d{1,9}$/.test(text)) throw new Refusal(404, 'expected a number');
+  return number;
+}
+
+function send(response: ServerResponse, type: string, body: string | Buffer): void {
+  response.writeHead(200, { 'content-type': type }).end(body);
+}
+
+function sendError(response: ServerResponse, error: unknown): void {
+  const [status, message] = statusOf(error);
+  if (response.headersSent) response.end();
+  else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+}
+
+function statusOf(error: unknown): [number, string] {
+  if (error instanceof Refusal) return [error.status, error.message];
+  if (error instanceof z.ZodError) return [400, z.prettifyError(error)];
+  if (error instanceof URIError) return [400, 'the address is not valid'];
+  if (error instanceof InvalidArtifact || error instanceof InvalidConfig) return [409, error.message];
+  return [500, error instanceof Error ? error.message : 'internal error'];
+}
