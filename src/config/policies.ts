@@ -115,7 +115,7 @@ export const agentTrainingSchema = z
       .describe(
         'What the loss is divided by if groups are dropped: `all` = the whole batch, so that dropping saves ' +
           'computation alone; `kept` = the groups that are left, whose step then has full size however few ' +
-          'they are. Left out = `kept`.',
+          'they are. Left out = `all`, and `kept` with dynamicSampling, which refills the batch.',
       ),
     dynamicSampling: dynamicSamplingSchema.optional(),
     formatReward: z

@@ -90,6 +90,8 @@ export const presets = {
         clipLow: 0.2,
         clipHigh: 0.28,
         dropZeroVariance: true,
+        // A step is as small as its groups with signal are few, so one of them is enough.
+        minInformativeGroups: 1,
       },
     },
   },

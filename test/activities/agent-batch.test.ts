@@ -39,12 +39,18 @@ describe('groups without signal', () => {
     expect(dropped.normaliser).not.toEqual(dropped.totals);
   });
 
-  it('leave the mean too if it is of the kept groups, which is what a file gets that does not say', async () => {
-    const silent = await firstBatch({ dropZeroVariance: true });
-    const said = await firstBatch({ dropZeroVariance: true, normalizeBy: 'kept' });
-    expect(silent.normaliser).toBeNull();
-    expect(said).toEqual(silent);
-    expect(withSignal(silent)).toEqual(silent.records);
+  it('stay in the mean of a file that does not name it', async () => {
+    const unnamed = await firstBatch({ dropZeroVariance: true });
+    expect(unnamed).toEqual(await firstBatch({ dropZeroVariance: true, normalizeBy: 'all' }));
+    expect(unnamed.normaliser).not.toBeNull();
+  });
+
+  it('leave the mean if it is of the kept groups, which it is where the batch is refilled', async () => {
+    const named = await firstBatch({ dropZeroVariance: true, normalizeBy: 'kept' });
+    expect(named.normaliser).toBeNull();
+    expect(withSignal(named)).toEqual(named.records);
+    const dynamicSampling = { informativeGroups: 2, maxRounds: 4 };
+    expect((await firstBatch({ dropZeroVariance: true, dynamicSampling })).normaliser).toBeNull();
   });
 
   it('that the format reward gives advantages to are not dropped', async () => {

@@ -62,8 +62,8 @@ export function createTrainAgent(dependencies: Dependencies) {
 }
 
 /** Whether groups that are dropped still count in what the loss is divided by. */
-const dividesByAll = ({ dropZeroVariance, normalizeBy }: AgentTraining): boolean =>
-  dropZeroVariance && normalizeBy === 'all';
+const dividesByAll = ({ dropZeroVariance, dynamicSampling, normalizeBy }: AgentTraining): boolean =>
+  dropZeroVariance && (normalizeBy ?? (dynamicSampling === undefined ? 'all' : 'kept')) === 'all';
 
 /**
  * The kept groups, each of them complete in one optimizer step.

@@ -1,0 +1,229 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ComparePage, HomeView, RunPage, TaskPage, TasksPage } from '../../src/dashboard/api.ts';
+import { tombstonePath } from '../../src/store/object-paths.ts';
+import type { FileRef } from '../../src/store/references.ts';
+import { makeRun } from '../report/make-run.ts';
+import type { MadeRun } from '../report/make-run.ts';
+import { serveDashboard, token } from './some-dashboard.ts';
+import type { ServedDashboard } from './some-dashboard.ts';
+
+let home = '';
+let made: MadeRun;
+let served: ServedDashboard;
+const bearer = { authorization: `Bearer ${token}` };
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'genenv-dashboard-'));
+  made = await makeRun({ home, runId: 'made', epochs: 12, planned: 40 });
+  served = await serveDashboard(home);
+});
+afterAll(async () => {
+  await served[Symbol.asyncDispose]();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** A page of tasks, once its index is made. */
+async function tasksOf(path: string): Promise<TasksPage> {
+  await expect.poll(async () => (await served.json<TasksPage>(path)).index).not.toBe('making');
+  return served.json<TasksPage>(path);
+}
+const outputsOf = async (epoch: number): Promise<{ tasks: FileRef; rewards: FileRef; traces: FileRef[] }> =>
+  (
+    JSON.parse((await readFile(made.run.ledgerFile, 'utf8')).split('\n')[epoch]!) as {
+      outputs: { tasks: FileRef; rewards: FileRef; traces: FileRef[] };
+    }
+  ).outputs;
+
+describe('who may read', () => {
+  test('nobody without the token, and nothing is said of what there is', async () => {
+    for (const path of ['/', '/app.js', '/api/home', '/api/runs/made', '/api/events', '/api/no'])
+      expect((await served.ask(path)).status, path).toBe(401);
+    expect((await served.ask('/?token=wrong')).status).toBe(401);
+    expect((await served.ask('/api/home', { headers: { authorization: 'Bearer wrong' } })).status).toBe(401);
+  });
+
+  test('a browser that opened the address: it gets a cookie that no script reads, and an address without it', async () => {
+    const { status, headers } = await served.ask(`/?token=${token}`);
+    expect([status, headers.location]).toEqual([303, '/']);
+    const [cookie = ''] = headers['set-cookie'] ?? [];
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Path=\/;/);
+    const page = await served.ask('/', { headers: { cookie: cookie.split(';')[0]! } });
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('<div id="page">');
+  });
+
+  test('no page under a name that another site has bound to this address', async () => {
+    const answer = await served.ask('/api/home', { headers: { ...bearer, host: 'evil.example:80' } });
+    expect(answer.status).toBe(403);
+    expect(answer.text).toContain('--allow-host');
+  });
+
+  test('it only reads', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE'])
+      expect((await served.ask('/api/home', { method, headers: bearer })).status, method).toBe(405);
+  });
+
+  test('every answer carries a policy under which only its own scripts run', async () => {
+    for (const path of ['/', '/api/home', '/api/nothing']) {
+      const { headers } = await served.ask(path, { headers: bearer });
+      expect(headers['content-security-policy'], path).toContain("default-src 'none'; script-src 'self'");
+      expect(headers['content-security-policy'], path).not.toMatch(/script-src[^;]*unsafe/);
+      expect(headers['x-content-type-options'], path).toBe('nosniff');
+    }
+  });
+});
+
+describe('what it answers', () => {
+  test('all runs, with what they reached', async () => {
+    const { runs } = await served.json<HomeView>('/api/home');
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toMatchObject({ id: 'made', state: 'interrupted', epoch: 12, epochs: 40 });
+    expect(runs[0]!.success.filter((rate) => rate !== null)).toHaveLength(12);
+  });
+
+  test('a run that waits needs attention, with the reason of the attempt before', async () => {
+    served.source.views.set('made', {
+      state: 'running',
+      phases: [
+        {
+          phase: 'rollOut',
+          workflow: 'made/epoch-0013',
+          attempt: 3,
+          state: 'running',
+          lastFailure: 'connection refused',
+          startedAt: '',
+          heartbeatAt: '',
+        },
+      ],
+    });
+    await expect
+      .poll(async () => (await served.json<HomeView>('/api/home')).runs[0]?.attention)
+      .toContain('rollOut, attempt 3: connection refused');
+    const { live } = await served.json<RunPage>('/api/runs/made');
+    expect(live.phases[0]).toMatchObject({ attempt: 3, lastFailure: 'connection refused' });
+    served.source.views.clear();
+  });
+
+  test('a run with its figures, its history and what was changed', async () => {
+    await made.run.writeRetunes([
+      { fromEpoch: 4, set: { 'difficulty.alpha': 0.4 }, time: '2026-11-21T09:30:00Z' },
+    ]);
+    const { view, changes, family } = await served.json<RunPage>('/api/runs/made');
+    expect(view.progress).toEqual({ committed: 12, planned: 40 });
+    expect(view.figures.flatMap(({ charts }) => charts).length).toBeGreaterThan(20);
+    expect(view.history.attempts[0]?.text).toContain('trainAgent, attempt 2: heartbeat timeout');
+    expect(changes).toEqual([{ fromEpoch: 4, field: 'difficulty.alpha', before: '0.5', after: '0.4' }]);
+    expect(family).toMatchObject({ run: 'made', fromEpoch: null, epoch: 12, forks: [] });
+    await made.run.writeRetunes([]);
+  });
+
+  test('the tasks of an epoch by filters, a page at a time', async () => {
+    const all = await tasksOf('/api/runs/made/epochs/7/tasks');
+    expect(all).toMatchObject({ index: 'ready', total: 32, matching: 32 });
+    const filtered = await tasksOf('/api/runs/made/epochs/7/tasks?kept=filtered&valid=valid');
+    expect(filtered.matching).toBe(
+      all.tasks.filter(({ keptForSimulator, valid }) => keptForSimulator === false && valid).length,
+    );
+    expect(filtered.matching).toBeGreaterThan(0);
+    expect(filtered.tasks.every(({ reason }) => reason !== '')).toBe(true);
+    const between = await tasksOf('/api/runs/made/epochs/7/tasks?low=0.2&high=0.7');
+    expect(between.tasks.every(({ rate }) => rate !== null && rate >= 0.2 && rate <= 0.7)).toBe(true);
+    expect((await tasksOf('/api/runs/made/epochs/7/tasks?offset=30')).tasks).toEqual(all.tasks.slice(30));
+  });
+
+  test('a task with all attempts at it, their rewards and how they came about', async () => {
+    const { tasks } = await tasksOf('/api/runs/made/epochs/7/tasks?valid=valid');
+    const { sample, rollouts } = await served.json<TaskPage>(
+      `/api/runs/made/epochs/7/tasks/${tasks[0]!.index}`,
+    );
+    expect(sample.id).toBe(tasks[0]!.id);
+    const own = rollouts.filter(({ role }) => role === 'agent');
+    expect(own).toHaveLength(8);
+    expect(own.filter(({ reward }) => reward === 1)).toHaveLength(tasks[0]!.successes);
+    expect(own[0]!.logprob).toBeCloseTo(-0.3 * (own[0]!.text.length + 1), 6);
+  });
+
+  test('runs over each other, and the settings in which they differ', async () => {
+    await makeRun({ home, runId: 'longer', epochs: 2, planned: 41, seed: 2 });
+    const page = await served.json<ComparePage>('/api/compare?runs=made,longer&axis=rollouts');
+    expect(page.runs.map(({ id }) => id)).toEqual(['made', 'longer']);
+    expect(page.differences).toEqual([{ field: 'epochs', values: ['40', '41'] }]);
+    const [heldOut] = page.figures;
+    const series = heldOut!.option.series as { name: string; data: [number, number][] }[];
+    expect(series.map(({ name }) => name)).toEqual(['made', 'longer']);
+    const rollouts = series[0]!.data.map(([used]) => used);
+    expect(rollouts).toEqual(rollouts.toSorted((a, b) => a - b));
+    expect(rollouts[0]).toBe(0);
+  });
+
+  test('the mean of an arm’s runs with its interval', async () => {
+    const page = await served.json<ComparePage>('/api/compare?runs=made,longer&axis=epochs&by=arm');
+    const series = page.figures[1]!.option.series as { name: string; data: [number, number][] }[];
+    expect(series.map(({ name }) => name)).toEqual(Array(3).fill('genenv-tuned'));
+    expect(series[0]!.data.at(-1)![0]).toBe(2);
+    const [mean, low, high] = series.map(({ data }) => data.at(-1)![1]);
+    expect(low).toBeLessThan(mean!);
+    expect(high).toBeGreaterThan(mean!);
+    await rm(join(home, 'runs', 'longer'), { recursive: true });
+  });
+});
+
+describe('what does not belong there', () => {
+  test('names that are none, and numbers that are none', async () => {
+    const paths = [
+      '/api/runs/..%2f..%2fetc',
+      '/api/runs/nobody',
+      '/api/runs/made/epochs/x/tasks',
+      '/api/runs/made/epochs/99/tasks',
+      '/api/runs/made/epochs/7/tasks/99999',
+      '/api/runs/made/secrets',
+      '/api/__proto__',
+      '/api/constructor',
+      '/api/comparisons/nobody',
+      '/api/evaluations/nobody',
+      '/reports/runs/made',
+      '/reports/evaluations/nobody',
+      '/etc/passwd',
+    ];
+    for (const path of paths) expect((await served.ask(path, { headers: bearer })).status, path).toBe(404);
+    const refused = await served.ask('/api/runs/made/epochs/7/tasks?low=2', { headers: bearer });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('low')]);
+    expect((await served.ask('/api/compare?runs=', { headers: bearer })).status).toBe(400);
+    expect((await served.ask('/api/%E0%A4%A', { headers: bearer })).status).toBe(400);
+  });
+
+  test('records that are pruned, altered or of another shape: the page says so, and shows the rest', async () => {
+    const pruned = await outputsOf(2);
+    await rm(made.store.path(pruned.tasks));
+    await writeFile(tombstonePath(made.store.root, pruned.tasks), '{}');
+    const page = await tasksOf('/api/runs/made/epochs/2/tasks');
+    expect(page.index).toBe('missing');
+    expect(page.problem).toContain('missing');
+
+    const { rewards } = await outputsOf(3);
+    await tasksOf('/api/runs/made/epochs/3/tasks');
+    await chmod(made.store.path(rewards), 0o600);
+    await truncate(made.store.path(rewards), 10);
+    const { rollouts, gaps } = await served.json<TaskPage>('/api/runs/made/epochs/3/tasks/1');
+    expect(gaps.join()).toContain('it ends before byte');
+    expect(rollouts.length).toBeGreaterThan(0);
+  });
+
+  test('a link in the place of a run is no run', async () => {
+    await symlink(join(home, 'runs', 'made'), join(home, 'runs', 'linked'));
+    expect((await served.ask('/api/runs/linked', { headers: bearer })).status).toBe(404);
+    await rm(join(home, 'runs', 'linked'));
+  });
+
+  test('a report that somebody else wrote has no origin, so it reads nothing of the dashboard', async () => {
+    const folder = join(home, 'evaluations', 'planted');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'report.html'), '<script>fetch("/api/home")</script>');
+    const { headers, text } = await served.ask('/reports/evaluations/planted', { headers: bearer });
+    expect(text).toContain('fetch');
+    expect(headers['content-security-policy']).toMatch(/^sandbox allow-scripts; default-src 'none'/);
+    await rm(folder, { recursive: true });
+  });
+});
