@@ -86,7 +86,7 @@ describe('the preset `tuned`', () => {
         scaleByStd: false,
         dropZeroVariance: true,
         lossType: 'dapo',
-        minInformativeGroups: 2,
+        minInformativeGroups: 1,
       },
     });
     expect(tuned.environment.training).toMatchObject({ lambda: 5, weightClip: 20, maxKl: 1 });

@@ -78,6 +78,7 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   }
   return runInSession(external, context, {
     use: { needs, own: id },
+    page: `comparisons/${id}`,
     resumeCommand: [
       'npx genenv compare',
       file,

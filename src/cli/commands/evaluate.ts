@@ -99,6 +99,7 @@ async function evaluate(
   }
   return runInSession(external, context, {
     use: { needs, own: id },
+    page: `evaluations/${id}`,
     resumeCommand: 'the same command',
     follow: async (session, interruption) => {
       const summary = `${name}: ${suites.join(', ')}`.slice(0, 200);

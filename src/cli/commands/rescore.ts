@@ -22,6 +22,7 @@ async function rescore(id: string, options: TemporalOptions, context: CliContext
   const { noNeeds } = await import('../../dev-stack/stack-needs.ts');
   return runInSession(externalTemporal(options, context.env), context, {
     use: { needs: noNeeds, own: id },
+    page: `evaluations/${id}`,
     resumeCommand: `npx genenv rescore ${id}`,
     follow: async (session, interruption) => {
       const handle = await startRescoring(session.client, id);

@@ -16,6 +16,8 @@ export type ExperimentHandle = WorkflowHandle<typeof experimentWorkflow>;
 
 interface SessionWork<Result> {
   use: SessionUse;
+  /** Its page in the dashboard: `runs/laptop`. */
+  page: string;
   resumeCommand: string;
   /** What is done in the session; gives undefined if a stop was requested. */
   follow: (session: Session, interruption: Interruption) => Promise<Result | undefined>;
@@ -27,13 +29,14 @@ interface SessionWork<Result> {
 export async function runInSession<Result>(
   external: ExternalTemporal | null,
   context: CliContext,
-  { use, resumeCommand, follow, end }: SessionWork<Result>,
+  { use, page, resumeCommand, follow, end }: SessionWork<Result>,
 ): Promise<ExitCode> {
   const interruption = new Interruption((signal) =>
     context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`),
   );
   const session = await openSession(external, context, interruption, use);
-  const dashboard = session?.ownsStack === true ? await dashboardBeside(session, use.own, context) : null;
+  const dashboard = session?.ownsStack === true ? await dashboardBeside(session, page, context) : null;
+  if (session !== undefined && dashboard !== null) session.dashboard = dashboard.origin;
   try {
     const result = session && (await follow(session, interruption));
     if (session === undefined || result === undefined) {
@@ -52,15 +55,15 @@ export async function runInSession<Result>(
 /** Serves the dashboard while a run is followed, and prints where. A run does without it if it cannot be served. */
 async function dashboardBeside(
   { client, ui }: Session,
-  own: string,
+  page: string,
   context: CliContext,
-): Promise<{ close: () => Promise<void> } | null> {
+): Promise<{ origin: string; close: () => Promise<void> } | null> {
   if (context.env.GENENV_DASHBOARD === 'off') return null;
   const { openDashboard } = await import('./open-dashboard.ts');
   try {
     const dashboard = await openDashboard({ client, ui, allowHost: [] }, context);
-    context.print(`Dashboard: ${dashboard.address}#/runs/${own}`);
-    return dashboard;
+    context.print(`Dashboard: ${dashboard.address}#/${page}`);
+    return { ...dashboard, origin: new URL(dashboard.address).origin };
   } catch (error) {
     context.warn(`Without a dashboard: ${(error as Error).message}`);
     return null;

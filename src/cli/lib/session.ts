@@ -60,6 +60,8 @@ export interface Session {
   client: Client;
   /** Null if it is unknown, or does not run. */
   ui: string | null;
+  /** Address of the dashboard, without its token; absent if this process serves none. */
+  dashboard?: string;
   /** Whether the server is that of this home's stack. */
   isEmbedded: boolean;
   /** Whether this process runs the stack. */

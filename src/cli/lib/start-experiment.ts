@@ -71,6 +71,7 @@ export async function startOrResume(
   }
   return runInSession(external, context, {
     use: { needs, own: request.id, only: request.only === true },
+    page: `runs/${request.id}`,
     resumeCommand: request.resumeCommand,
     follow: (session, interruption) => followRun(session, request, context, interruption),
     end: async (result) => {
@@ -120,6 +121,7 @@ async function followRun(
     raw,
     experiment,
     rewoundAt: await lastRewindTime(new RunFolder(runsFolder(home), id)),
+    ...(session.dashboard !== undefined && { dashboard: session.dashboard }),
   });
   context.print(`${attached ? 'Following' : 'Started'} ${id}${workflowLink(session, id)}`);
   if (attached) await onAttached?.({ client: session.client, handle });
@@ -182,6 +184,8 @@ export interface StartRequest {
   experiment: Experiment;
   /** When the run was last rewound; null if never. */
   rewoundAt: Date | null;
+  /** Address of a dashboard, which the workflow's details then hold. */
+  dashboard?: string;
 }
 
 /**
@@ -191,7 +195,7 @@ export interface StartRequest {
  */
 export async function startExperiment(
   client: Client,
-  { id, raw, experiment, rewoundAt }: StartRequest,
+  { id, raw, experiment, rewoundAt, dashboard }: StartRequest,
 ): Promise<StartedExperiment> {
   const hash = experimentHash(experiment);
   const existing = await describeRunning(client, id);
@@ -214,6 +218,7 @@ export async function startExperiment(
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     memo: { experimentHash: hash },
     staticSummary: summary.slice(0, 200),
+    ...(dashboard !== undefined && { staticDetails: `[Dashboard](${dashboard}/#/runs/${id})` }),
   });
   // A handle by id alone, since the workflow continues as new.
   return {
