@@ -20,7 +20,7 @@ const page = `<!doctype html>
 <link rel="stylesheet" href="/style.css">
 </head>
 <body>
-<div id="page"><p class="quiet">Loading …</p></div>
+<div id="page"></div>
 <noscript><p class="gaps">The dashboard needs JavaScript.</p></noscript>
 <script src="/echarts.js"></script>
 <script src="/app.js"></script>

@@ -99,7 +99,7 @@ describe('what it answers', () => {
       ],
     });
     await expect
-      .poll(async () => (await served.json<HomeView>('/api/home')).runs[0]?.attention)
+      .poll(async () => (await served.json<HomeView>('/api/home')).runs[0]?.attention, { timeout: 10_000 })
       .toContain('rollOut, attempt 3: connection refused');
     const { live } = await served.json<RunPage>('/api/runs/made');
     expect(live.phases[0]).toMatchObject({ attempt: 3, lastFailure: 'connection refused' });

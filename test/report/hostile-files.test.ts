@@ -1,13 +1,12 @@
-import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRecordOutcome } from '../../src/activities/experiment/record-outcome.ts';
 import { writeReport } from '../../src/report/write-report.ts';
+import { chromiumMissing, launchChromium } from '../../test-support/chromium.ts';
 import { makeRun } from './make-run.ts';
 import type { MadeRun } from './make-run.ts';
 
@@ -15,11 +14,6 @@ import type { MadeRun } from './make-run.ts';
 
 const payload = (place: string): string =>
   `"'></script><img src=x onerror="document.title='fired ${place}'"><script>document.title='fired ${place}'</script>`;
-
-const executablePath = '/usr/bin/chromium';
-const missing = existsSync(executablePath)
-  ? ''
-  : ` (skipped: ${executablePath} is missing; apt-get install -y chromium)`;
 
 /** Every field of a line replaced by a payload, one at a time, and one more under a name that is a payload. */
 const variants = (line: object, place: string): object[] => [
@@ -31,21 +25,12 @@ const variants = (line: object, place: string): object[] => [
 const lines = (values: readonly object[]): string =>
   values.map((value) => `${JSON.stringify(value)}\n`).join('');
 
-describe.skipIf(missing !== '')(`the report of hostile files in Chromium${missing}`, () => {
+describe.skipIf(chromiumMissing !== '')(`the report of hostile files in Chromium${chromiumMissing}`, () => {
   let root = '';
   let browser: Browser;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'genenv-hostile-'));
-    browser = await chromium.launch({
-      executablePath,
-      args: [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--no-first-run',
-        '--disable-background-networking',
-      ],
-    });
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser.close();

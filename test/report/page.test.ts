@@ -1,30 +1,14 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writeReport } from '../../src/report/write-report.ts';
+import { chromiumMissing, complaintsOf, launchChromium } from '../../test-support/chromium.ts';
 import { makeRun } from './make-run.ts';
 
-const executablePath = '/usr/bin/chromium';
-const args = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-const missing = existsSync(executablePath)
-  ? ''
-  : ` (skipped: ${executablePath} is missing; apt-get install -y chromium)`;
-
-describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
+describe.skipIf(chromiumMissing !== '')(`the report in Chromium${chromiumMissing}`, () => {
   let root = '';
   let browser: Browser;
   let [full, empty] = ['', ''];
@@ -32,7 +16,7 @@ describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
     root = await mkdtemp(join(tmpdir(), 'genenv-page-'));
     full = await writeReport(await makeRun({ home: root, runId: 'full', epochs: 40 }));
     empty = await writeReport(await makeRun({ home: root, runId: 'empty', epochs: 0, planned: 40 }));
-    browser = await chromium.launch({ executablePath, args });
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser.close();
@@ -42,13 +26,9 @@ describe.skipIf(missing !== '')(`the report in Chromium${missing}`, () => {
   let page: Page;
   let [complaints, requests]: [string[], string[]] = [[], []];
   beforeEach(async () => {
-    [complaints, requests] = [[], []];
     page = await browser.newPage({ viewport: { width: 1300, height: 900 } });
-    page.on(
-      'console',
-      (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()),
-    );
-    page.on('pageerror', (error) => complaints.push(error.message));
+    complaints = complaintsOf(page);
+    requests = [];
     page.on('request', (request) => requests.push(request.url()));
   });
   afterEach(async () => {

@@ -81,6 +81,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
           ))}
         </ul>
       </form>
+      <h2>Curves</h2>
       <Figures charts={page.figures} />
       <section>
         <h2>Settings that differ</h2>

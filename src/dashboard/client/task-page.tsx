@@ -58,6 +58,7 @@ export function TaskPage({ run, epoch, index, query }: TaskPageProps) {
         )}
       </p>
       <Gaps gaps={gaps} />
+      <h2>How it was written</h2>
       <div class="panel sample">
         <TaskBody sample={sample}>
           {own.length === 0 && (

@@ -135,10 +135,10 @@ function useText(kept: boolean | null, otherwise: string): string {
 const Block = ({ title, text, note = '' }: { title: string; text: string; note?: string }) =>
   text === '' ? null : (
     <div class="block">
-      <h4>
+      <h3 class="label">
         {title}
         {note !== '' && <small>{note}</small>}
-      </h4>
+      </h3>
       <pre>{text}</pre>
     </div>
   );

@@ -1,0 +1,184 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { chromiumMissing, complaintsOf, launchChromium } from '../../test-support/chromium.ts';
+import { makeRun } from '../report/make-run.ts';
+import { growingRun } from './growing-run.ts';
+import type { GrowingRun } from './growing-run.ts';
+import { serveDashboard } from './some-dashboard.ts';
+import type { ServedDashboard } from './some-dashboard.ts';
+
+describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMissing}`, () => {
+  let home = '';
+  let browser: Browser;
+  let served: ServedDashboard;
+  let growing: GrowingRun;
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'genenv-pages-'));
+    await makeRun({ home, runId: 'finished', epochs: 12 });
+    growing = await growingRun(home);
+    served = await serveDashboard(home);
+    served.source.views.set('growing', { state: 'running' });
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await served[Symbol.asyncDispose]();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  let page: Page;
+  let complaints: string[] = [];
+  beforeEach(async () => {
+    page = await browser.newPage({ viewport: { width: 1300, height: 900 } });
+    complaints = complaintsOf(page);
+    await page.goto(served.address);
+    await page.waitForSelector('table.runs');
+  });
+  afterEach(async () => {
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
+  const open = async (place: string, selector: string) => {
+    await page.goto(`${served.origin}/#/${place}`);
+    await page.waitForSelector(selector);
+  };
+  const places: [place: string, selector: string][] = [
+    ['', 'table.runs'],
+    ['runs/finished', '#chart-success-rate svg'],
+    ['runs/finished/epochs/7', 'table.tasks'],
+    ['runs/finished/epochs/7/tasks/3', '.sample'],
+    ['compare?runs=finished,growing', '#chart-compare-heldout svg'],
+  ];
+
+  test('shows all runs, and leads from one to an epoch to a task and its attempts', async () => {
+    expect(new URL(page.url()).searchParams.has('token')).toBe(false);
+    expect(await page.locator('table.runs th a').allTextContents()).toEqual(
+      expect.arrayContaining(['finished', 'growing']),
+    );
+    await page.click('text="finished"');
+    await page.click('text="epoch 7"');
+    await page.selectOption('[name=kept]', 'filtered');
+    await page.selectOption('[name=valid]', 'valid');
+    await page.waitForFunction(`document.querySelectorAll('table.tasks tbody tr').length < 32`);
+    expect(await page.locator('table.tasks .chip.warn').first().textContent()).toMatch(/^left out: too /);
+    await page.locator('table.tasks th a').first().click();
+    await page.waitForSelector('.rollout');
+    expect(await page.locator('.rollout').count()).toBe(8);
+    expect(await page.locator('.rollout dt').allTextContents()).toEqual(
+      expect.arrayContaining(['read as', 'advantage', 'log-probability', 'policy']),
+    );
+    await page.goBack();
+    await page.waitForSelector('table.tasks');
+    expect(await page.locator('[name=kept]').inputValue()).toBe('filtered');
+  });
+
+  test('grows while one looks', async () => {
+    await open('runs/growing', '#chart-success-rate svg');
+    const cards = () => page.locator('.card .value').first().textContent();
+    const before = Number(await cards());
+    const epoch = await growing.commitNext();
+    await expect.poll(cards, { timeout: 15_000 }).toBe(String(before + 1));
+    expect(await page.locator('#samples th a').first().textContent()).toBe(`epoch ${epoch}`);
+    await growing.commitNext();
+    await expect.poll(cards, { timeout: 15_000 }).toBe(String(before + 2));
+  });
+
+  test('says what is under way, and why a phase is tried again', async () => {
+    served.source.views.set('growing', {
+      state: 'running',
+      phases: [
+        {
+          phase: 'rollOut',
+          workflow: 'growing/epoch-0007',
+          attempt: 2,
+          state: 'running',
+          lastFailure: '<img src=x onerror=alert(1)> connection refused',
+          startedAt: '2026-11-21T09:00:00.000Z',
+          heartbeatAt: '2026-11-21T09:00:03.000Z',
+        },
+      ],
+      temporalUi: 'http://127.0.0.1:8233/namespaces/default/workflows/growing',
+    });
+    await open('runs/growing', '.now table');
+    expect(await page.locator('.now td').allTextContents()).toContain(
+      '<img src=x onerror=alert(1)> connection refused',
+    );
+    expect(await page.locator('.now a').first().getAttribute('href')).toContain('/workflows/growing');
+    served.source.views.set('growing', { state: 'running' });
+  });
+
+  test('compares runs that were chosen', async () => {
+    await page.check('[aria-label="compare finished"]');
+    await page.check('[aria-label="compare growing"]');
+    await page.click('#compare');
+    await page.waitForSelector('#chart-compare-heldout svg');
+    expect(await page.locator('h2').allTextContents()).toContain('Settings that differ');
+    await page.selectOption('[name=axis]', 'tokens');
+    await expect.poll(() => page.url()).toContain('axis=tokens');
+    await page.selectOption('[name=by]', 'arm');
+    await expect.poll(() => page.url()).toContain('by=arm');
+  });
+
+  test('can be used by the keyboard alone', async () => {
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    for (let steps = 0; steps < 40; steps++) {
+      await page.keyboard.press('Tab');
+      if ((await page.evaluate('document.activeElement.textContent')) === 'finished') break;
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#chart-success-rate svg');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
+    expect(await page.title()).toBe('runs/finished · GenEnv');
+  });
+
+  test.each(places)('has no violation that axe finds: %s', async (place, selector) => {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await open(place, selector);
+      await page.evaluate(axe);
+      const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+        `axe.run(document, { rules: { 'color-contrast': { enabled: true } } }).then(({ violations }) => violations)`,
+      );
+      expect(
+        violations.map(({ id, nodes }) => `${colorScheme} ${id}: ${nodes[0]?.html}`),
+        place,
+      ).toEqual([]);
+    }
+  });
+
+  test.each(places)('fits a phone, 400 px wide: %s', async (place, selector) => {
+    await page.setViewportSize({ width: 400, height: 800 });
+    await open(place, selector);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400);
+  });
+
+  test('follows the reader’s colour scheme', async () => {
+    await open('runs/finished', '#chart-success-rate svg');
+    const stroke = () =>
+      page.evaluate(
+        `[...document.querySelectorAll('#chart-success-rate svg path')].find((path) => path.getAttribute('d').length > 100)?.getAttribute('stroke')`,
+      );
+    const light = await stroke();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expect.poll(stroke).not.toBe(light);
+  });
+
+  test('says so when its server is gone, and goes on when it is back', async () => {
+    await page.route('**/api/**', (route) => route.abort());
+    await page.evaluate(`location.hash = '#/runs/finished'`);
+    await page.waitForSelector('[role=alert]');
+    expect(await page.locator('[role=alert]').textContent()).toContain('does not answer');
+    await page.unroute('**/api/**');
+    await page.waitForSelector('#chart-success-rate svg', { timeout: 15_000 });
+    complaints.length = 0;
+  });
+});
