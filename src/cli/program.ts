@@ -88,6 +88,7 @@ Examples:
   genenv evaluate --policy qwen2.5-7b --suite api_bank_toolrl
                                                 a policy on benchmarks
   genenv status                                 all runs
+  genenv dashboard                              a page over all runs, while they run
   genenv pause laptop                           and resume, stop, cancel, retune
   genenv fork laptop --epoch 20                 a new run from an epoch of another
   genenv schedule create experiments/nightly.json --cron "0 2 * * *"
@@ -103,6 +104,7 @@ Environment:
   GENENV_HOME      folder of stack, store and runs (default: .genenv in the current folder)
   GENENV_PYTHON    Python with the packages of trainer/ (default: the one of infra/setup)
   GENENV_IDENTITY  who asks, as --identity
+  GENENV_DASHBOARD off = runs serve no dashboard
   GENENV_TEMPORAL  Temporal executable (default: the one on the PATH, else that of infra/setup)
   TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE, …
                    another Temporal server than the embedded one, as the Temporal CLI reads them`;

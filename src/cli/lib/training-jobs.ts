@@ -32,9 +32,9 @@ export interface JobStatus {
 
 /** Jobs that the run's activities wait for now, by what they have last said to Temporal. */
 export async function currentJobs(client: Client, id: string, epoch: number): Promise<JobStatus[]> {
-  const jobs = await Promise.all(
-    [id, epochWorkflowId(id, epoch)].map((workflow) => jobsOf(client, workflow).catch(() => [])),
-  );
+  // The preparation, epoch 0, runs in the run's own workflow.
+  const workflows = [...new Set([id, epochWorkflowId(id, epoch)])];
+  const jobs = await Promise.all(workflows.map((workflow) => jobsOf(client, workflow).catch(() => [])));
   return jobs.flat();
 }
 
