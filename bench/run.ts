@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { dashboard } from './dashboard.ts';
 import { evaluations } from './evaluations.ts';
 import { growth, growthInBucket } from './growth.ts';
 import { llm } from './llm.ts';
@@ -22,6 +23,7 @@ const sections: Record<string, () => Promise<Record<string, unknown>> | Record<s
   'growth-bucket': growthInBucket,
   verdicts,
   evaluations,
+  dashboard,
   telemetry,
   'policy-server': () => runPython('policy_server.py'),
   'grpo-step': () => runPython('grpo_step.py'),

@@ -3,7 +3,7 @@ import { describeSample } from '../report/describe-sample.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import type { EpochIndex } from '../runs/epoch-index.ts';
 import { InvalidArtifact } from '../store/errors.ts';
-import { problemOf } from '../store/json-files.ts';
+import { parseOrNull, problemOf } from '../store/json-files.ts';
 import { readPlaces } from '../store/line-places.ts';
 import type { Place } from '../store/line-places.ts';
 import type { ObjectStore } from '../store/object-store.ts';
@@ -91,13 +91,5 @@ class RecordReader {
       this.#gaps.push(error.message);
       return [];
     }
-  }
-}
-
-function parseOrNull(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
   }
 }

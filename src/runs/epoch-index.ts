@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { epochId } from '../formats/epoch-id.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
-import { parseLines } from '../store/json-files.ts';
 import { placedLines } from '../store/line-places.ts';
 import type { Place } from '../store/line-places.ts';
+import { parseOrNull } from '../store/json-files.ts';
+import { linesOf } from '../store/object-integrity.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { readPlainFile } from '../store/plain-files.ts';
 import { FileRef } from '../store/references.ts';
@@ -105,12 +106,19 @@ export async function readEpochIndex(
 ): Promise<EpochIndex | undefined> {
   const data = await undefinedIfMissing(readPlainFile(indexFile(runPath, epoch), MAX_INDEX_BYTES));
   if (data === undefined) return undefined;
-  const [first, ...rest] = parseLines<unknown>(data);
-  const head = headSchema.safeParse(first);
+  const lines = linesOf(data);
+  const first = lines.next();
+  const head = headSchema.safeParse(parseOrNull(first.done ? '' : first.value));
   if (!head.success || head.data.line !== line) return undefined;
   const { files } = head.data;
-  const { success, data: tasks } = z.array(taskEntrySchema).safeParse(rest);
-  return success && tasks.length === (files.tasks?.count ?? 0) ? { files, tasks } : undefined;
+  const tasks: TaskEntry[] = [];
+  // Line by line, so that no more than the entries themselves is in memory.
+  for (const entry of lines) {
+    const { success, data: task } = taskEntrySchema.safeParse(parseOrNull(entry));
+    if (!success) return undefined;
+    tasks.push(task);
+  }
+  return tasks.length === (files.tasks?.count ?? 0) ? { files, tasks } : undefined;
 }
 
 async function indexTasks(files: IndexedFiles, store: ObjectStore): Promise<TaskEntry[]> {

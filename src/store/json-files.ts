@@ -65,6 +65,15 @@ export async function readJsonLines<T>(file: string, schema: z.ZodType<T>): Prom
   return parseLines<T>(data).filter((line) => schema.safeParse(line).success);
 }
 
+/** The JSON of a text; null if it is none. */
+export function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** The lines of a text that parse as JSON. */
 export function parseLines<T>(data: Buffer): T[] {
   return [...linesOf(data)].flatMap((line) => {
