@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { ChangeEvent } from './api.ts';
-import { fileStamp } from './run-pages.ts';
 import type { RunPages } from './run-pages.ts';
 
 const LOOK_MS = 1_000;
@@ -41,7 +40,9 @@ export class EventStream {
     try {
       const folders = await this.#pages.folders();
       const stamps = new Map(
-        await Promise.all(folders.map(async (folder) => [folder.id, await fileStamp(folder)] as const)),
+        await Promise.all(
+          folders.map(async (folder) => [folder.id, await this.#pages.stamp(folder)] as const),
+        ),
       );
       const isFirst = this.#stamps.size === 0;
       const runs = [...stamps].filter(([id, stamp]) => this.#stamps.get(id) !== stamp).map(([id]) => id);

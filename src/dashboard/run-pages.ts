@@ -16,6 +16,8 @@ import { settingsChanges } from './settings-changes.ts';
 const COURSE_EPOCHS = 60;
 /** Runs that are kept in memory: those that were looked at last. */
 const MAX_CACHED = 24;
+/** How often the files of a run are looked for in a bucket: each time takes some requests. */
+const REFRESH_MS = 10_000;
 /** How long what Temporal said is taken as true. */
 const LIVE_MS = 1_500;
 
@@ -31,6 +33,7 @@ export class RunPages {
   readonly #source: LiveSource;
   readonly #runs = new Map<string, Cached<ViewedRun>>();
   readonly #lines = new Map<string, Cached<RunLine>>();
+  readonly #refreshed = new Map<string, number>();
 
   constructor(home: string, loadWorld: LoadWorld, source: LiveSource) {
     this.#home = home;
@@ -46,9 +49,19 @@ export class RunPages {
     return RunFolder.list(runsFolder(this.#home));
   }
 
+  /** Changes when a file of the run does. If a bucket has the files, this disk's copies are brought up to date first. */
+  async stamp(folder: RunFolder): Promise<string> {
+    const now = Date.now();
+    if (now - (this.#refreshed.get(folder.id) ?? 0) > REFRESH_MS) {
+      this.#refreshed.set(folder.id, now);
+      await folder.refresh();
+    }
+    return fileStamp(folder);
+  }
+
   /** @throws Error if there is no such run */
   async viewed(id: string): Promise<ViewedRun> {
-    const stamp = await fileStamp(this.folder(id));
+    const stamp = await this.stamp(this.folder(id));
     const cached = this.#runs.get(id);
     this.#runs.delete(id);
     const value =
@@ -77,7 +90,7 @@ export class RunPages {
 
   /** A run's line in the overview, new when its files have changed, or after a moment while it runs. */
   async line(folder: RunFolder): Promise<RunLine> {
-    const files = await fileStamp(folder);
+    const files = await this.stamp(folder);
     const cached = this.#lines.get(folder.id);
     const moment = cached?.stamp.startsWith('finished ') ? '' : ` ${Math.floor(Date.now() / LIVE_MS)}`;
     if (cached && (cached.stamp === `finished ${files}` || cached.stamp === files + moment))
@@ -146,8 +159,7 @@ const unreadableLine = (id: string, problem: string): RunLine => ({
   attention: [problem],
 });
 
-/** Changes when a file of the run does. */
-export async function fileStamp(folder: RunFolder): Promise<string> {
+async function fileStamp(folder: RunFolder): Promise<string> {
   const files = [
     folder.experimentFile,
     folder.ledgerFile,

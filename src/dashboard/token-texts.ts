@@ -10,9 +10,9 @@ const idsSchema = z.record(z.string(), z.number());
 const piecesSchema = z.array(z.tuple([z.string(), z.number()]).rest(z.unknown()));
 /** What is read of a `tokenizer.json` of Hugging Face's tokenizers. */
 const tokenizerSchema = z.looseObject({
-  added_tokens: z.array(z.looseObject({ id: z.number(), content: z.string() })).default([]),
+  added_tokens: z.array(z.looseObject({ id: z.number(), content: z.string() })).optional(),
   model: z.looseObject({ vocab: z.union([idsSchema, piecesSchema]) }),
-  decoder: z.unknown(),
+  decoder: z.unknown().optional(),
 });
 
 /** Texts of tokens by a tokenizer's file, to show an answer token by token. */
@@ -52,11 +52,11 @@ export class TokenTexts {
     const texts = new Map<number, string>();
     if (Array.isArray(vocab)) for (const [id, [text]] of vocab.entries()) texts.set(id, text);
     else for (const [text, id] of Object.entries(vocab)) texts.set(id, text);
-    for (const { id, content } of file.added_tokens) texts.set(id, content);
+    for (const { id, content } of file.added_tokens ?? []) texts.set(id, content);
     return new TokenTexts(texts, JSON.stringify(file.decoder ?? null).includes('ByteLevel'));
   }
 
-  /** The tokens of an answer. Bytes of a character that several tokens share are shown with its first. */
+  /** The tokens of an answer. Bytes of a character that several tokens share are shown with its last. */
   tokensOf({ token_ids, logprobs, mask }: Pick<Sampled, 'token_ids' | 'logprobs' | 'mask'>): RolloutToken[] {
     const texts = this.#isByteLevel
       ? byteTexts(token_ids.map((id) => this.#texts.get(id) ?? '\uFFFD'))
