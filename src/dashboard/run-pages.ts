@@ -49,7 +49,7 @@ export class RunPages {
     return RunFolder.list(runsFolder(this.#home));
   }
 
-  /** Changes when a file of the run does. If a bucket has the files, this disk's copies are brought up to date first. */
+  /** Changes when a file of the run does. What a bucket has of it is brought to this disk first. */
   async stamp(folder: RunFolder): Promise<string> {
     const now = Date.now();
     if (now - (this.#refreshed.get(folder.id) ?? 0) > REFRESH_MS) {
