@@ -5,7 +5,7 @@ import { RunFolder } from '../../src/runs/run-folder.ts';
 import type { Fork } from '../../src/runs/run-folder.ts';
 import { atomicWrite } from '../../src/store/atomic-write.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
-import type { LedgerBody, LedgerLine } from '../../src/store/ledger-chain.ts';
+import type { LedgerLine } from '../../src/store/ledger-chain.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { folderRef } from '../../src/store/references.ts';
 import { nameHome } from '../../src/tracking/identity.ts';
