@@ -116,22 +116,22 @@ export function trackerContract(harness: TrackerHarness): void {
     await run.end('finished');
     expect((await send(harness, run, { once: false })).last).toBe(5);
     expect((await send(harness, run)).last).toBe(5);
-    const found = await read(run);
-    expectSteps(found, 5);
-    expect(JSON.stringify(found.config)).toContain('rolloutsPerTask');
-    expect(Object.keys(found.tables).map(Number)).toEqual([1, 2, 3, 4, 5]);
+    const stored = await read(run);
+    expectSteps(stored, 5);
+    expect(JSON.stringify(stored.config)).toContain('rolloutsPerTask');
+    expect(Object.keys(stored.tables).map(Number)).toEqual([1, 2, 3, 4, 5]);
     // Texts of models are there as they were written, once.
-    expect(JSON.stringify(found.tables['3'])).toContain(JSON.stringify(hostileText).slice(1, -1));
+    expect(JSON.stringify(stored.tables['3'])).toContain(JSON.stringify(hostileText).slice(1, -1));
     const lines = await run.lines();
     const last = lines.at(-1) as unknown as {
       outputs: { state: Record<string, { checkpoint: { sha256: string } }> };
     };
-    expect(found.references).toEqual({
+    expect(stored.references).toEqual({
       agent: last.outputs.state.agent!.checkpoint.sha256,
       simulator: last.outputs.state.environment!.checkpoint.sha256,
       ledger: (await (await run.folder.open())!.ledger.head())!.sha256,
     });
-    if (tracker === 'mlflow') expect(found.status).toBe('FINISHED');
+    if (tracker === 'mlflow') expect(stored.status).toBe('FINISHED');
   });
 
   test('a rewind is another run with the whole history, and a run that is resumed after it is that one', async () => {
@@ -143,9 +143,9 @@ export function trackerContract(harness: TrackerHarness): void {
     await send(harness, run);
     await run.commitTo(5, 4);
     await send(harness, run);
-    const found = await read(run, 1);
-    expectSteps(found, 5, { offsetFrom: 3 });
-    expect(JSON.stringify(found.tags)).toContain(await run.key());
+    const stored = await read(run, 1);
+    expectSteps(stored, 5, { offsetFrom: 3 });
+    expect(JSON.stringify(stored.tags)).toContain(await run.key());
     // What was dropped is still there under the first name, but for files that are made anew.
     if (tracker === 'tensorboard') return;
     const before = await read(run);
@@ -161,14 +161,14 @@ export function trackerContract(harness: TrackerHarness): void {
     const fork = await GrowingRun.start(run.home, 'fork', { run: run.id, epoch: 2, line });
     await fork.commitTo(4, 3);
     await send(harness, fork);
-    const found = await read(fork);
-    expectSteps(found, 4, { first: 3 });
+    const stored = await read(fork);
+    expectSteps(stored, 4, { first: 3 });
     const { sha256 } =
       (await fork.lines()).length > 0 ? { sha256: (await fork.lines())[0]!.previous } : { sha256: '' };
-    const tags = JSON.stringify(found.tags);
+    const tags = JSON.stringify(stored.tags);
     for (const text of [run.id, sha256]) expect(tags).toContain(text);
-    if (tracker === 'mlflow') expect(found.tags.parent).toBe(await run.key());
-    if (tracker === 'trackio' || tracker === 'wandb') expect(found.tags.group).toBe(await run.key());
+    if (tracker === 'mlflow') expect(stored.tags.parent).toBe(await run.key());
+    if (tracker === 'trackio' || tracker === 'wandb') expect(stored.tags.group).toBe(await run.key());
     expectSteps(await read(run), 3);
   });
 }

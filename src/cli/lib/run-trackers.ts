@@ -44,6 +44,11 @@ export class RunTrackers {
     return (this.#ended ??= this.#end(graceMs));
   }
 
+  /** Ids of the processes that run now. */
+  processes(): number[] {
+    return this.#followers.flatMap(({ pid }) => pid ?? []);
+  }
+
   async #end(graceMs: number): Promise<void> {
     const ends = this.#followers.map((follower) => follower.end(graceMs));
     for (const [index, caughtUp] of (await Promise.all(ends)).entries())
@@ -73,6 +78,10 @@ class Follower {
     this.#folder = new RunFolder(runsFolder(home), runId);
     this.#context = context;
     this.#running = this.#run().catch(() => false);
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   /** Whether the tracker has all that was committed. */
@@ -120,6 +129,7 @@ class Follower {
         child.once('exit', (code) => resolve(code));
       });
     } finally {
+      this.#child = undefined;
       closeSync(log);
     }
   }
