@@ -116,8 +116,8 @@ export const engines = {
   trackers: {
     what: 'the trackers W&B, MLflow and Trackio, which runs are sent to',
     lock: 'infra/engines/trackers.txt',
-    downloadMB: 300,
-    diskMB: 1000,
+    downloadMB: 230,
+    diskMB: 800,
     time: 'half a minute',
   },
   versitygw: {

@@ -92,8 +92,11 @@ test('only one file starts Python', () => {
   ]);
   // The rest start Node, Temporal, `ps`, or what a service says; of Python, services say what `Python` says.
   const withArguments = sources.filter((path) => /\[\s*'-[cm]',|\.\.\.\['-m',/.test(read(path)));
+  // A sidecar is started by `Python` too.
   for (const path of withArguments)
-    expect(read(path), path).toMatch(/import (type )?\{ Python \} from '[./]+\/processes\/python\.ts'/);
+    expect(read(path), path).toMatch(
+      /import (type )?\{ Python \} from '[./]+\/processes\/python\.ts'|import \{ Sidecar \} from/,
+    );
   // A Pod's container starts it, with PYTHONSAFEPATH (src/worker/launchers.ts).
   expect(sources.filter((path) => /command: .*[pP]ython/.test(read(path)))).toEqual([
     'src/training/kubernetes-objects.ts',

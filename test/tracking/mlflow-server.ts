@@ -35,7 +35,11 @@ export class MlflowServer {
     ];
     this.#process = spawn(trackerPython('mlflow'), args, {
       cwd: this.#folder,
-      env: { ...process.env, MLFLOW_DISABLE_TELEMETRY: 'true' },
+      env: {
+        ...process.env,
+        MLFLOW_DISABLE_TELEMETRY: 'true',
+        MLFLOW_SERVER_ENABLE_JOB_EXECUTION: 'false',
+      },
       detached: true,
       stdio: 'ignore',
     });
