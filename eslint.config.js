@@ -29,6 +29,7 @@ const rooms = [
   'curriculum',
   'scoring',
   'report',
+  'tracking',
   'comparison',
   'activities',
   'workflows',

@@ -25,7 +25,7 @@ export default defineConfig({
           ...shared,
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.{bucket,kubernetes,launchers,long,prometheus,server,vllm}.test.ts'],
+          exclude: ['test/**/*.{bucket,kubernetes,launchers,long,prometheus,server,trackers,vllm}.test.ts'],
         },
       },
       // Faults and waits of minutes: `npm run test:long`, and continuous integration.
@@ -84,6 +84,21 @@ export default defineConfig({
                 include: ['test/**/*.launchers.test.ts'],
                 fileParallelism: false,
                 testTimeout: 180_000,
+              },
+            },
+          ]
+        : []),
+      // The packages of W&B, MLflow and Trackio, and a server of MLflow: `npm run test:trackers`.
+      ...(isChosen('trackers')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'trackers',
+                include: ['test/tracking/*.trackers.test.ts'],
+                globalSetup: [],
+                fileParallelism: false,
+                testTimeout: 300_000,
               },
             },
           ]

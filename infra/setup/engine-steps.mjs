@@ -76,6 +76,7 @@ const remedies = {
   slurm: debianRemedy,
   smollm2: indexRemedy,
   'temporal-server': goRemedy,
+  trackers: pythonRemedy,
   versitygw: goRemedy,
   vllm: `use Linux on x86-64 or ARM, for which there are builds, or a server elsewhere (\`baseUrl\`); ${pythonRemedy}`,
 };

@@ -113,6 +113,13 @@ export const engines = {
     diskMB: 3000,
     time: '5 to 20 minutes, since it is compiled',
   },
+  trackers: {
+    what: 'the trackers W&B, MLflow and Trackio, which runs are sent to',
+    lock: 'infra/engines/trackers.txt',
+    downloadMB: 230,
+    diskMB: 800,
+    time: 'half a minute',
+  },
   versitygw: {
     what: 'the S3 server Versity Gateway, which keeps a bucket in a folder, built with Go',
     lock: 'infra/engines/versitygw.json',

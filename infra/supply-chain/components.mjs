@@ -23,6 +23,7 @@ export const pythonLocks = [
   'infra/setup/uv.txt',
   'infra/engines/ray.txt',
   'infra/engines/smollm2.txt',
+  'infra/engines/trackers.txt',
   'infra/engines/vllm.txt',
   'src/benchmarks/alfworld/requirements.txt',
   'src/benchmarks/bfcl/requirements.txt',

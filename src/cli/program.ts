@@ -20,6 +20,7 @@ import { addStatus } from './commands/status.ts';
 import { addStore } from './commands/store.ts';
 import { addSuites } from './commands/suites.ts';
 import { addSweep } from './commands/sweep.ts';
+import { addTrack } from './commands/track.ts';
 import { exitCodeMeanings, homeFolder } from './context.ts';
 import type { CliContext, ExitCode } from './context.ts';
 
@@ -63,6 +64,7 @@ export function createProgram(context: CliContext, exit: (code: ExitCode) => voi
     addStatus,
     addDashboard,
     addReport,
+    addTrack,
     addVerify,
     addUp,
     addDown,
@@ -94,6 +96,7 @@ Examples:
   genenv schedule create experiments/nightly.json --cron "0 2 * * *"
                                                 a nightly curriculum
   genenv report laptop                          write the report of a run again
+  genenv track laptop --to mlflow               its epochs, at a tracker
 
 Exit codes:
 ${Object.entries(exitCodeMeanings)

@@ -40,7 +40,8 @@ export async function sampleEpochs(
   return withinBudget(epochs, gaps);
 }
 
-async function sampleEpoch(
+/** Tasks of one epoch that show its range; null if it has none, or its file cannot be read. */
+export async function sampleEpoch(
   { epoch, outputs }: EpochRow,
   store: ObjectStore,
   world: World | null,

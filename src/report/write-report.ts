@@ -1,8 +1,5 @@
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { Prices } from '../config/prices.ts';
-import type { Python } from '../processes/python.ts';
-import { RunFolder } from '../runs/run-folder.ts';
 import { atomicWrite } from '../store/atomic-write.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
@@ -55,37 +52,4 @@ export async function writeReport({
     }),
   );
   return file;
-}
-
-const trainer = fileURLToPath(new URL('../../trainer', import.meta.url));
-const EXPORT_TIMEOUT_MS = 120_000;
-
-/**
- * Replaces the run's TensorBoard event files, with the interpreter of the trainer's environment.
- * @throws Error with what Python said
- */
-export async function writeTensorboard({
-  home,
-  runId,
-  python,
-}: {
-  home: string;
-  runId: string;
-  python: Python;
-}): Promise<void> {
-  const { path } = new RunFolder(join(resolve(home), 'runs'), runId);
-  try {
-    await python.run(['-m', 'genenv_trainer.tensorboard_export', path], {
-      variables: { PYTHONPATH: trainer },
-      timeoutMs: EXPORT_TIMEOUT_MS,
-    });
-  } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    const lastLine = stderr?.trim().split('\n').at(-1) ?? '';
-    throw new Error(
-      `Cannot write TensorBoard files of ${path}: ${lastLine === '' ? message : lastLine}. The run and its report ` +
-        'are not affected.',
-      { cause: error },
-    );
-  }
 }

@@ -1,20 +1,29 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkEnvironment } from '../../src/cli/lib/environment-checks.ts';
 import { Python } from '../../src/processes/python.ts';
-import { writeTensorboard } from '../../src/report/write-report.ts';
 import { JobFolder } from '../../src/training/job-folder.ts';
 import { processLauncher } from '../../src/training/process-launcher.ts';
+import { writeTensorboard } from '../../src/tracking/write-tensorboard.ts';
 import { pythonPath } from '../../infra/setup/locations.mjs';
 import { until } from '../../test-support/processes.ts';
 import { filesBelow, read } from '../infra/repository.ts';
+import { makeRun } from '../report/make-run.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 
 const secret = 'canary-of-the-worker';
 /** Modules that the starts import, or that Python runs: in a folder of somebody else's, they are theirs. */
-const planted = ['fcntl', 'json', 'torch', 'tokenizers', 'genenv_trainer', 'tensorboard', 'sitecustomize'];
+const planted = [
+  'fcntl',
+  'json',
+  'torch',
+  'tokenizers',
+  'genenv_trainer',
+  'genenv_trackers',
+  'tensorboard',
+  'sitecustomize',
+];
 
 describe('a start of Python takes no code from the working directory', () => {
   const before = process.cwd();
@@ -44,8 +53,8 @@ describe('a start of Python takes no code from the working directory', () => {
       await until(() => readFileSync(join(home, 'log.txt'), 'utf8') !== '', 30_000, 'the end of the job');
     },
     'TensorBoard files': async () => {
-      await mkdir(join(home, 'runs', 'a'), { recursive: true });
-      await writeTensorboard({ home, runId: 'a', python }).catch(() => undefined);
+      await makeRun({ home, runId: 'a', epochs: 1 });
+      await writeTensorboard({ home, runId: 'a', env: environment });
     },
     'the check of the environment': () =>
       checkEnvironment({ env: { ...environment, GENENV_HOME: home } } as never),
@@ -74,6 +83,7 @@ test('only one file starts Python', () => {
   );
   expect(starters.sort()).toEqual([
     'src/cli/lib/environment-checks.ts',
+    'src/cli/lib/run-trackers.ts',
     'src/cli/lib/stack.ts',
     'src/dev-stack/processes.ts',
     'src/processes/program.ts',
@@ -82,8 +92,11 @@ test('only one file starts Python', () => {
   ]);
   // The rest start Node, Temporal, `ps`, or what a service says; of Python, services say what `Python` says.
   const withArguments = sources.filter((path) => /\[\s*'-[cm]',|\.\.\.\['-m',/.test(read(path)));
+  // A sidecar is started by `Python` too.
   for (const path of withArguments)
-    expect(read(path), path).toMatch(/import (type )?\{ Python \} from '[./]+\/processes\/python\.ts'/);
+    expect(read(path), path).toMatch(
+      /import (type )?\{ Python \} from '[./]+\/processes\/python\.ts'|import \{ Sidecar \} from/,
+    );
   // A Pod's container starts it, with PYTHONSAFEPATH (src/worker/launchers.ts).
   expect(sources.filter((path) => /command: .*[pP]ython/.test(read(path)))).toEqual([
     'src/training/kubernetes-objects.ts',

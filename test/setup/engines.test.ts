@@ -114,7 +114,7 @@ describe('locks', () => {
   const lock = (name: string) => readFileSync(join(repository, `infra/engines/${name}`), 'utf8');
 
   test('every package is pinned by version and hash', () => {
-    for (const name of ['vllm.txt', 'smollm2.txt', 'ray.txt']) {
+    for (const name of ['vllm.txt', 'smollm2.txt', 'ray.txt', 'trackers.txt']) {
       const entries = lock(name)
         .split(/\n(?=\S)/)
         .filter((entry) => !entry.startsWith('#'));

@@ -1,7 +1,14 @@
 import type { Experiment } from '../../config/experiment.ts';
+import type { TrackerName } from '../../tracking/trackers.ts';
 import { exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { addPricesOption, addTemporalOptions, requireDryRun, SERVED_ADDRESS } from '../lib/options.ts';
+import {
+  addPricesOption,
+  addTemporalOptions,
+  collectOption,
+  requireDryRun,
+  SERVED_ADDRESS,
+} from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
 import { countText } from '../lib/text.ts';
 
@@ -10,6 +17,7 @@ interface RunOptions extends TemporalOptions {
   dryRun?: boolean;
   prices?: string;
   only?: boolean;
+  track: string[];
 }
 
 const EXAMPLES = `
@@ -19,6 +27,7 @@ Ctrl-C stops cleanly, a second Ctrl-C at once; either way the same command resum
 Examples:
   genenv run experiments/laptop.json
   genenv run experiments/laptop.json --id laptop-2
+  genenv run experiments/laptop.json --track wandb,mlflow
   genenv run experiments/laptop.json --dry-run --prices experiments/prices.json
   genenv run experiments/laptop.json --address localhost:7233`;
 
@@ -29,6 +38,12 @@ export function addRun({ program, context, exit }: CommandParts): void {
     .argument('<file>', 'experiment file')
     .option('--id <id>', 'id of the run: its folder and its workflow id (default: the name in the file)')
     .option('--only', 'leave runs that were interrupted earlier; `genenv resume` continues them')
+    .option(
+      '--track <trackers>',
+      'send its epochs to wandb, mlflow, trackio or tensorboard beside the run (`genenv track`); may be given again',
+      collectOption,
+      [],
+    )
     .option('--dry-run', 'print the resolved file and what the run would take; start nothing');
   addTemporalOptions(addPricesOption(command), SERVED_ADDRESS)
     .addHelpText('after', EXAMPLES)
@@ -40,6 +55,7 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
   const { readExperimentFile } = await import('../lib/read-file.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   requireDryRun(options);
+  const trackers = await requireTrackers(options.track);
   const { raw, experiment } = await readExperimentFile(file);
   const id = options.id ?? experiment.name;
   const external = externalTemporal(options, context.env);
@@ -54,10 +70,20 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
     id,
     home: homeFolder(context.env),
     only: options.only === true,
+    trackers,
     resumeCommand: `npx genenv run ${file}${id === experiment.name ? '' : ` --id ${id}`}`,
     restartCommand: `npx genenv run ${file} --id ${id}-2`,
   };
   return startOrResume(request, external, context);
+}
+
+/** The trackers of `--track`, whose packages are installed. @throws InvalidConfig */
+async function requireTrackers(texts: readonly string[]): Promise<TrackerName[]> {
+  if (texts.length === 0) return [];
+  const { parseTrackers, trackerPython } = await import('../../tracking/trackers.ts');
+  const trackers = parseTrackers('--track', texts);
+  trackers.forEach(trackerPython);
+  return trackers;
 }
 
 /** What `--dry-run` prints: the resolved file, then what the run would take. */

@@ -1,12 +1,11 @@
-import { pythonPath } from '../../../infra/setup/locations.mjs';
 import type { Prices } from '../../config/prices.ts';
-import { Python } from '../../processes/python.ts';
 import { mean as meanOf } from '../../numerics/arithmetic.ts';
 import { findings } from '../../report/findings.ts';
 import { loadRun } from '../../report/load-run.ts';
 import { measured, series, trained } from '../../report/run-data.ts';
 import type { EpochRow } from '../../report/run-data.ts';
-import { writeReport, writeTensorboard } from '../../report/write-report.ts';
+import { writeReport } from '../../report/write-report.ts';
+import { writeTensorboard } from '../../tracking/write-tensorboard.ts';
 import type { CliContext } from '../context.ts';
 import { plainTable } from './table.ts';
 import { durationText, rateText } from './text.ts';
@@ -24,7 +23,7 @@ export async function writeResults(
 ): Promise<string> {
   const report = await writeReport({ home, runId, loadWorld: loadWorldAsWorker(context), prices });
   try {
-    await writeTensorboard({ home, runId, python: new Python(pythonPath(), context.env) });
+    await writeTensorboard({ home, runId, env: context.env });
   } catch (error) {
     context.warn((error as Error).message);
   }

@@ -14,6 +14,8 @@ import {
   runsFolder,
 } from '../../runs/run-overview.ts';
 import { isServerFailure } from '../../temporal/server-failure.ts';
+import { nameHome } from '../../tracking/identity.ts';
+import type { TrackerName } from '../../tracking/trackers.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
 import type { ExperimentResult } from '../../workflows/experiment-outcome.ts';
@@ -33,6 +35,7 @@ import type { Interruption } from './interruption.ts';
 import { requireEngines } from './needs.ts';
 import { progressDisplay } from './progress-display.ts';
 import type { ExperimentFile } from './read-file.ts';
+import { RunTrackers } from './run-trackers.ts';
 import { requireServersPermitted } from './server-permission.ts';
 import type { ExternalTemporal, Session } from './session.ts';
 import { loadWorldAsWorker } from './load-world.ts';
@@ -46,6 +49,8 @@ export interface RunRequest extends ExperimentFile {
   restartCommand: string;
   /** Whether runs that were interrupted earlier are left as they are. */
   only?: boolean;
+  /** Where its epochs are sent beside the run. */
+  trackers?: readonly TrackerName[];
   /** Called if its workflow runs already, to resume it for example. */
   onAttached?: (running: { client: Client; handle: ExperimentHandle }) => Promise<void>;
 }
@@ -69,16 +74,25 @@ export async function startOrResume(
     requireEngines(needs, [request.experiment]);
     requireServersPermitted([request.experiment], context);
   }
-  return runInSession(external, context, {
-    use: { needs, own: request.id, only: request.only === true },
-    page: `runs/${request.id}`,
-    resumeCommand: request.resumeCommand,
-    follow: (session, interruption) => followRun(session, request, context, interruption),
-    end: async (result) => {
-      await printOutcome(request, result, context);
-      return result.outcome === 'stopped' ? exitCodes.stopped : exitCodes.ok;
-    },
-  });
+  const { id: runId, home, trackers = [] } = request;
+  // Followers that start at once find one name.
+  if (trackers.length > 0) await nameHome(home);
+  const tracked = new RunTrackers({ trackers, home, runId }, context);
+  try {
+    return await runInSession(external, context, {
+      use: { needs, own: request.id, only: request.only === true },
+      page: `runs/${request.id}`,
+      resumeCommand: request.resumeCommand,
+      follow: (session, interruption) => followRun(session, request, context, interruption),
+      end: async (result) => {
+        await tracked.end();
+        await printOutcome(request, result, context);
+        return result.outcome === 'stopped' ? exitCodes.stopped : exitCodes.ok;
+      },
+    });
+  } finally {
+    await tracked.end();
+  }
 }
 
 /** Prints the report if all epochs are done. @throws InvalidConfig if the id belongs to another file */

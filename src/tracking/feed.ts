@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Experiment } from '../config/experiment.ts';
+import { parseExperiment } from '../config/parse-experiment.ts';
+import { metricsLineSchema, metricsSchema } from '../runs/file-schemas.ts';
+import type { MetricsLine, RunEvent } from '../runs/file-schemas.ts';
+import { RunFolder } from '../runs/run-folder.ts';
+import { runsFolder } from '../runs/run-overview.ts';
+import { experimentInEffect } from '../runs/settings-in-effect.ts';
+import { ObjectStore } from '../store/object-store.ts';
+import { FileRef, FolderRef } from '../store/references.ts';
+import { countCuts, identify } from './identity.ts';
+import type { Identity } from './identity.ts';
+import { samplesTable } from './samples-table.ts';
+import type { SamplesTable } from './samples-table.ts';
+
+/** An artifact that stays where it is. */
+export interface TrackedReference {
+  name: string;
+  /** `genenv:<home>/store/objects/…`, relative to the home folder of that name. */
+  uri: string;
+  sha256: string;
+}
+
+/** What a tracker gets of an epoch; its step is the epoch. */
+export interface TrackedEpoch {
+  step: number;
+  /** When it was committed, in seconds since 1970. */
+  time: number;
+  metrics: Record<string, number>;
+  tables: SamplesTable[];
+  references: TrackedReference[];
+}
+
+export interface TrackedRun extends Identity {
+  name: string;
+  /** The settings in effect. */
+  config: object;
+  tags: Record<string, string>;
+}
+
+export type Outcome = 'finished' | 'failed' | 'stopped';
+
+/** A run as its verified ledger has it at one moment. */
+export interface Snapshot {
+  run: TrackedRun;
+  /** Committed epochs, in order. */
+  epochs: number[];
+  /** How the run ended; null if it has not. */
+  outcome: Outcome | null;
+  /** Why lines after these are not sent; null if all are. */
+  problem: string | null;
+  describe: (epoch: number) => Promise<TrackedEpoch>;
+}
+
+const policy = z.looseObject({ name: z.string(), checkpoint: FolderRef.nullable() });
+const file = FileRef.nullish();
+const lineSchema = z.looseObject({
+  epoch: metricsLineSchema.shape.epoch,
+  inputs: z.looseObject({ settings: z.record(z.string(), z.number()).optional() }),
+  outputs: z.looseObject({
+    tasks: file,
+    rewards: file,
+    scores: file,
+    decisions: file,
+    state: z.looseObject({ agent: policy, environment: policy }).optional(),
+  }),
+  metrics: metricsSchema,
+});
+type Line = z.infer<typeof lineSchema>;
+
+/** Reads what is sent of a run, from its folder alone. */
+export class Feed {
+  readonly #folder: RunFolder;
+  readonly #store: ObjectStore;
+  readonly #home: string;
+
+  /** @param name of the home folder (`nameHome`) */
+  constructor({ home, runId, name }: { home: string; runId: string; name: string }) {
+    this.#folder = new RunFolder(runsFolder(home), runId);
+    this.#store = new ObjectStore(join(home, 'store'));
+    this.#home = name;
+  }
+
+  /**
+   * The run as it is now; null while it is not to be read: before its first epoch, and during a rewind.
+   * @param waits whether the last epoch is left out until `metrics.jsonl` has its times, a moment after the ledger
+   * @throws InvalidArtifact, StoreUnavailable
+   */
+  async read(waits: boolean): Promise<Snapshot | null> {
+    const cuts = await countCuts(this.#folder);
+    const events = await this.#folder.events();
+    const opened = await this.#folder.open<Line>(lineSchema);
+    if (opened === undefined) return null;
+    const { chain, problem } = await opened.ledger.inspect();
+    opened.ledger.requireLines(chain);
+    const timed = new Map((await this.#folder.metrics()).map((line) => [line.epoch, line]));
+    // A rewind first archives, then cuts: between the two, the old lines would go under the new name.
+    if (isRewinding(events) || (await countCuts(this.#folder)) !== cuts) return null;
+    const outcome = outcomeOf(events);
+    const isHeldBack = waits && outcome === null && !timed.has(chain.lines.at(-1)?.epoch ?? -1);
+    const count = chain.lines.length - (isHeldBack ? 1 : 0);
+    if (count < 1) return null;
+    const lines = new Map(chain.lines.slice(0, count).map((line, index) => [line.epoch, index]));
+    const identity = await identify(this.#folder, this.#home, cuts);
+    return {
+      run: { ...identity, ...(await this.#about(opened.experiment, opened.sha256, count)) },
+      epochs: [...lines.keys()],
+      outcome,
+      problem: problem?.message ?? null,
+      describe: (epoch) => {
+        const index = lines.get(epoch)!;
+        const [line, before] = [chain.lines[index]!, chain.lines[index - 1]];
+        return this.#describe(line, { before, sha256: chain.hashes[index]!, timed });
+      },
+    };
+  }
+
+  async #about(file: unknown, sha256: string, epochs: number): Promise<Omit<TrackedRun, keyof Identity>> {
+    const { id } = this.#folder;
+    const experiment = parseExperiment(file);
+    const config: Experiment = await experimentInEffect(this.#folder, experiment, epochs);
+    return {
+      name: id,
+      config,
+      tags: { run: id, home: this.#home, experiment: experiment.name, experimentHash: sha256 },
+    };
+  }
+
+  async #describe(
+    line: Line,
+    { before, sha256, timed }: { before: Line | undefined; sha256: string; timed: Map<number, MetricsLine> },
+  ): Promise<TrackedEpoch> {
+    const { epoch, inputs, outputs } = line;
+    const about = timed.get(epoch);
+    const metrics = {
+      ...about?.metrics,
+      ...line.metrics,
+      ...prefixed('time/', about?.time),
+      ...prefixed('settings/', inputs.settings),
+    };
+    const table = await samplesTable(this.#store, { epoch, outputs });
+    return {
+      step: epoch,
+      time: timeOf(timed, epoch),
+      metrics: Object.fromEntries(
+        Object.entries(metrics).filter(
+          (entry): entry is [string, number] => entry[1] !== null && Number.isFinite(entry[1]),
+        ),
+      ),
+      tables: table === null ? [] : [table],
+      references: this.#references(line, before, sha256),
+    };
+  }
+
+  /** The ledger's line, and the checkpoints that the epoch before it did not have. */
+  #references({ outputs }: Line, before: Line | undefined, sha256: string): TrackedReference[] {
+    const uri = (path: string): string => `genenv:${this.#home}/${path}`;
+    const references = [{ name: 'ledger', uri: uri(`runs/${this.#folder.id}/ledger.jsonl`), sha256 }];
+    for (const [name, role] of [
+      ['agent', 'agent'],
+      ['simulator', 'environment'],
+    ] as const) {
+      const checkpoint = outputs.state?.[role].checkpoint;
+      if (checkpoint && checkpoint.sha256 !== before?.outputs.state?.[role].checkpoint?.sha256)
+        references.push({ name, uri: uri(`store/${checkpoint.uri}`), sha256: checkpoint.sha256 });
+    }
+    return references;
+  }
+}
+
+const prefixed = (prefix: string, values: Record<string, number> = {}): Record<string, number> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]));
+
+/** When an epoch was committed; of one without a time, the last known one before it: a repeated read gives the same. */
+function timeOf(timed: ReadonlyMap<number, MetricsLine>, epoch: number): number {
+  for (let earlier = epoch; earlier >= 0; earlier--) {
+    const at = Date.parse(timed.get(earlier)?.at ?? '');
+    if (!Number.isNaN(at)) return at / 1000;
+  }
+  return 0;
+}
+
+const isRewinding = (events: readonly RunEvent[]): boolean =>
+  events.findLast(({ type }) =>
+    ['rewinding', 'rewound', 'started', 'resumed', 'moved', 'ended'].includes(type),
+  )?.type === 'rewinding';
+
+function outcomeOf(events: readonly RunEvent[]): Outcome | null {
+  const turn = events.findLast(({ type }) =>
+    ['started', 'resumed', 'moved', 'rewound', 'ended'].includes(type),
+  );
+  if (turn?.type !== 'ended') return null;
+  if (turn.outcome === 'finished' || turn.outcome === 'failed') return turn.outcome;
+  return 'stopped';
+}
