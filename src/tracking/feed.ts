@@ -139,7 +139,11 @@ export class Feed {
       ...prefixed('time/', about?.time),
       ...prefixed('settings/', inputs.settings),
     };
-    const table = await samplesTable(this.#store, { epoch, outputs });
+    const { tasks, rewards, scores, decisions } = outputs;
+    const table = await samplesTable(this.#store, {
+      epoch,
+      outputs: { tasks, rewards, scores, decisions },
+    });
     return {
       step: epoch,
       time: timeOf(timed, epoch),
