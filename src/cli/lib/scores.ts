@@ -57,7 +57,7 @@ export function scoreTable({ suites, aggregates }: EvaluationResults): string {
     if (cutOff > 0) lines.push(`${name}: ${cutOff} of ${questions} answers were cut off at the most tokens`);
     if (tooLong > 0)
       lines.push(
-        `${name}: ${tooLong} of ${questions} questions were too long for the policy; they count as wrong`,
+        `${name}: ${tooLong} of ${questions} questions, with an answer of the most tokens, were too long for the policy; they count as wrong`,
       );
   }
   return lines.join('\n');
