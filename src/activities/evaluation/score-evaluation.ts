@@ -2,6 +2,7 @@ import { collect } from '../../async/streams.ts';
 import { meanOfFive } from '../../benchmarks/mean-of-five.ts';
 import type { OpenSuite, Score } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
+import { writeEvaluationPage } from '../../report/write-evaluation-page.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type { ReadySuite, ScoreInput, ShardRecord } from '../../types/evaluation-inputs.ts';
 import type { CaseLine, EvaluationResults, Scored, SuiteResults } from '../../types/evaluation-types.ts';
@@ -73,6 +74,7 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       folder.resultsFile,
       `${JSON.stringify(JSON.parse(canonicalJson(all)), null, 1)}\n`,
     );
+    await writeEvaluationPage(folder);
     const skipped = results.flatMap(({ name, skipped: reason }) =>
       reason === null ? [] : [{ name, reason }],
     );
