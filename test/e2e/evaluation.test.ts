@@ -66,7 +66,7 @@ test('an evaluation whose worker is killed in the middle ends with the same verd
   expect(JSON.parse(cases('undisturbed').split('\n')[1]!)).toMatchObject({
     correct: false,
     question: expect.stringContaining(questions[1]!.Question) as string,
-    gold: questions[1]!.Answer,
+    gold: `<answer>${questions[1]!.Answer}</answer>`,
     answer: '<answer>unknown</answer>',
   });
   const before = stack.models.chats.length;
