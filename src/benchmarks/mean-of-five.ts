@@ -1,5 +1,7 @@
 import { mean } from '../numerics/arithmetic.ts';
 import { figureScore } from './suite.ts';
+import { paperBenchmarks } from './paper-table.ts';
+import type { PaperBenchmark } from './paper-table.ts';
 import type { Score } from './suite.ts';
 
 /**
@@ -7,7 +9,7 @@ import type { Score } from './suite.ts';
  * first of these names that an evaluation has. Official splits alone: a smoke test or a train split is not the
  * benchmark.
  */
-const FIGURES = {
+const FIGURES: Readonly<Record<PaperBenchmark, readonly string[]>> = {
   ALFWorld: ['alfworld_valid_unseen_genenv_by_step', 'alfworld_valid_seen_genenv_by_step'],
   BFCL: ['prompt', 'native'].map(
     (format) => `bfcl_v4_multi_turn_long_context_turn_success_gold_history_${format}`,
@@ -20,16 +22,27 @@ const FIGURES = {
 };
 
 /**
+ * The figure of each of the five benchmarks that an evaluation has; undefined for those that it has not.
+ * @param scores figures of suites of which all cases were judged
+ */
+export const fiveFigures = (scores: readonly Score[]): Record<PaperBenchmark, Score | undefined> =>
+  Object.fromEntries(
+    paperBenchmarks.map((benchmark) => [
+      benchmark,
+      FIGURES[benchmark]
+        .map((name) => scores.find((score) => score.name === name))
+        .find((score) => score !== undefined),
+    ]),
+  ) as Record<PaperBenchmark, Score | undefined>;
+
+/**
  * The unweighted mean of the five benchmarks (53.6 in the paper, 33.0 for its base model); none unless all five
  * are there.
  * @param scores figures of suites of which all cases were judged
  */
 export function meanOfFive(scores: readonly Score[]): Score[] {
-  const taken = Object.values(FIGURES).map((names) =>
-    names.map((name) => scores.find((score) => score.name === name)).find((score) => score !== undefined),
-  );
-  const figures = taken.filter((score) => score !== undefined);
-  if (figures.length < taken.length) return [];
+  const figures = Object.values(fiveFigures(scores)).filter((score) => score !== undefined);
+  if (figures.length < paperBenchmarks.length) return [];
   return [
     figureScore({
       name: 'genenv_mean5',

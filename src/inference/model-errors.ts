@@ -49,7 +49,8 @@ export function toModelError(error: unknown, server: Server, model: string): unk
     if (error.code === 'model_damaged') return new DamagedModel(error.param ?? model, message);
     if (status === 404 || (status === 400 && isAdapterMissing(error)))
       return new ModelNotServed(message, problem);
-    if (status === 400 && isPromptTooLong(error)) return new PromptTooLong(message, { cause: error });
+    if (isPromptTooLong({ ...error, status, message: error.message }))
+      return new PromptTooLong(message, { cause: error });
     const isRefused =
       status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
     return isRefused
@@ -73,14 +74,34 @@ const isAdapterMissing = ({ message }: { message: string }): boolean =>
   /LoRA adapters?\b.*(never been loaded|are not loaded)|implicitly load LoRA adapter/.test(message);
 
 /**
- * By OpenAI's error code, or by the message of servers that send none. vLLM says of a prompt that fills the
- * context to its last token that it leaves no `max_tokens`; SGLang has three texts, by what does not fit where.
+ * What servers say of a prompt that they have no room for, alone or with the `max_tokens` after it: only OpenAI and
+ * llama.cpp have a code for it.
  */
-const isPromptTooLong = ({ code, message }: { code?: unknown; message: string }): boolean =>
-  code === 'context_length_exceeded' ||
-  /maximum (context|model|allowed) length|context length (of|\()|max_tokens must be at least 1, got 0/i.test(
-    message,
-  );
+const promptTooLongTexts = [
+  // vLLM and Mistral; of a prompt that fills the context, vLLM says that it leaves no `max_tokens`.
+  /maximum (context|model|allowed) length/i,
+  /max_(completion_)?tokens must be at least 1, got (0|-\d+)/i,
+  // SGLang has three texts, by what does not fit where.
+  /context length (of|\()/i,
+  // llama.cpp and its Python server.
+  /exceeds? (the available context size|context window of)/i,
+  // Text Generation Inference: with the answer, or alone.
+  /`inputs` tokens \+ `max_new_tokens` must be <=|`inputs` must have less than/i,
+  /prompt is too long/i,
+];
+
+interface Refusal {
+  status: number | undefined;
+  code: unknown;
+  type: unknown;
+  message: string;
+}
+
+/** By what a server of a policy refused: a limit of the answer alone is a setting that no question fits. */
+function isPromptTooLong({ status, code, type, message }: Refusal): boolean {
+  if (code === 'context_length_exceeded' || type === 'exceed_context_size_error') return true;
+  return [400, 413, 422].includes(status ?? 0) && promptTooLongTexts.some((text) => text.test(message));
+}
 
 function parseRetryAfter(headers: Headers | undefined): number | undefined {
   const header = headers?.get('retry-after');

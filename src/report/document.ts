@@ -7,17 +7,23 @@ import { joinMarkup, Markup, markup, noMarkup } from './markup.ts';
 
 /** The scripts and styles of a page. */
 export interface Assets {
-  echarts: string;
+  /** The library of figures; null on a page without any. */
+  echarts: string | null;
   style: string;
   scripts: string[];
 }
 
-/** @param scripts names of entry points in client/ */
+/** Of a page with figures. @param scripts names of entry points in client/ */
 export async function assets(...scripts: string[]): Promise<Assets> {
-  const own = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
   const echarts = createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js');
+  return { ...(await plainAssets(...scripts)), echarts: await readFile(echarts, 'utf8') };
+}
+
+/** Of a page without figures. @param scripts names in client/ */
+export async function plainAssets(...scripts: string[]): Promise<Assets> {
+  const own = (name: string) => readFile(new URL(name, import.meta.url), 'utf8');
   return {
-    echarts: await readFile(echarts, 'utf8'),
+    echarts: null,
     style: await own('style.css'),
     scripts: await Promise.all(
       scripts.map((name) => bundleClient(new URL(`client/${name}`, import.meta.url))),
@@ -77,7 +83,7 @@ export function htmlPage({
   data,
   assets: { echarts, style, scripts },
 }: Pick<Content, 'title' | 'withoutScripts' | 'data' | 'assets'> & { body: Markup }): string {
-  const sources = [echarts, ...scripts].map(inlineScript);
+  const sources = [...(echarts === null ? [] : [echarts]), ...scripts].map(inlineScript);
   return markup`<!doctype html>
 <html lang="en">
 <head>

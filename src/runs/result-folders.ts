@@ -9,7 +9,7 @@ import { hashOf } from '../store/canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import { appendJsonLine, problemOf, readJsonFile, readJsonLines } from '../store/json-files.ts';
 import { checkRunId } from '../store/phase-cache.ts';
-import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
+import { MAX_FILE_BYTES, MAX_LINES_BYTES, readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { followNoLinksBelow } from '../store/real-place.ts';
 import { refreshCopy, writeShared } from '../store/shared-files.ts';
 import { sharedPlace } from '../store/shared-folders.ts';
@@ -56,11 +56,12 @@ class ResultFolder {
 
   /**
    * The text of one of its files; undefined if there is none. @throws InvalidArtifact for a link, StoreUnavailable
+   * @param limit in bytes
    */
-  async readText(file: string): Promise<string | undefined> {
+  async readText(file: string, limit = MAX_FILE_BYTES): Promise<string | undefined> {
     await requirePlainFolder(this.path);
     await refreshCopy(file);
-    const data = await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file)));
+    const data = await withDiskErrors(file, () => undefinedIfMissing(readPlainFile(file, limit)));
     return data?.toString('utf8');
   }
 
@@ -144,6 +145,7 @@ export class EvaluationFolder extends ResultFolder {
   readonly evaluationFile: string;
   readonly resultsFile: string;
   readonly casesFile: string;
+  readonly reportFile: string;
 
   /** Makes nothing on disk. @throws InvalidConfig for an id that cannot be a folder name */
   constructor(root: string, id: string) {
@@ -151,6 +153,7 @@ export class EvaluationFolder extends ResultFolder {
     this.evaluationFile = join(this.path, 'evaluation.json');
     this.resultsFile = join(this.path, 'results.json');
     this.casesFile = join(this.path, 'cases.jsonl');
+    this.reportFile = join(this.path, 'report.html');
   }
 
   /**
@@ -163,6 +166,11 @@ export class EvaluationFolder extends ResultFolder {
   /** Its results; undefined before its end. @throws InvalidArtifact naming the field */
   readResults(): Promise<EvaluationResults | undefined> {
     return this.readFile<EvaluationResults>(this.resultsFile, REMEDY, evaluationResultsSchema);
+  }
+
+  /** The text of its cases; undefined before its end. @throws InvalidArtifact for a link, StoreUnavailable */
+  readCases(): Promise<string | undefined> {
+    return this.readText(this.casesFile, MAX_LINES_BYTES);
   }
 
   /** @throws StoreUnavailable */

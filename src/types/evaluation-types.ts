@@ -87,10 +87,14 @@ export interface CaseLine {
   correct: boolean;
   scores: Readonly<Record<string, number | null>>;
   reason: string | null;
-  /** BFCL: the official decoder would have refused the answer. Absent if not. */
+  /** BFCL: the official decoder would have refused the answer, or one of several. Absent if not. */
   converted?: true;
+  /** What the policy was asked first, cut; absent if nobody was asked, and in files of earlier versions. */
+  question?: string;
   /** What the policy wrote, its first 2,000 characters; absent in files of earlier versions. */
   answer?: string;
+  /** What the answer key would have answered, cut alike; absent for a case without a key. */
+  gold?: string;
 }
 
 /** Where the evaluation's files are, relative to the home folder. */

@@ -63,6 +63,20 @@ describe('answers that hold the right call', () => {
   });
 });
 
+test('a request of many megabytes is read in linear time', { timeout: 120_000 }, async () => {
+  const item = suite.cases[0]!;
+  const secondsFor = async (megabytes: number): Promise<number> => {
+    const response = { turns: [[text('x'.repeat(megabytes * 1e6))]] };
+    const start = performance.now();
+    const [verdict] = await suite.judge([{ item, response }], new AbortController().signal);
+    expect(verdict).toMatchObject({ correct: false, reason: 'ast_decoder:decoder_failed' });
+    return (performance.now() - start) / 1000;
+  };
+  const small = Math.min(await secondsFor(8), await secondsFor(8));
+  // A reader that copies what it has with every 64 KB takes 64 times as long for eight times as much.
+  expect(await secondsFor(64)).toBeLessThan(Math.max(30 * small, 3));
+});
+
 describe('answers that do not, and how the benchmark calls it', () => {
   test.each([
     ['nothing', '', 'simple_function_checker:wrong_count'],

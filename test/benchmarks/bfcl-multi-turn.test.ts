@@ -174,8 +174,13 @@ describe('turn by turn', () => {
       correct: true,
       detail: item.gold.map((_, index) => ({ valid: true, converted: index === 0 })),
     });
-    const [score] = suite.scores([{ id: item.id, verdict: verdict! }]);
+    const [score, unconverted] = suite.scores([{ id: item.id, verdict: verdict! }]);
     expect(score!.note).toMatch(/answers of 1 turns were converted$/);
+    expect(unconverted).toMatchObject({
+      name: 'bfcl_v4_multi_turn_long_context_turn_success_gold_history_prompt_unconverted',
+      successes: item.gold.length - 1,
+      of: item.gold.length, // eslint-disable-line id-denylist -- its name on disk
+    });
   });
   test('a lost turn costs only itself', async () => {
     const item = suite.cases.find(({ gold }) => gold.length >= 4)!;

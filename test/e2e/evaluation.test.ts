@@ -12,7 +12,7 @@ import { exampleExperiment, withFields } from '../../test-support/experiments.ts
 import { InstantStack } from '../../test-support/instant-stack.ts';
 import { until } from '../../test-support/processes.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
-import { genenv } from '../cli/genenv-process.ts';
+import { genenv, startGenenv } from '../cli/genenv-process.ts';
 
 /** Evaluations on a real Temporal server and a real worker, of a model that costs nothing. */
 
@@ -65,6 +65,8 @@ test('an evaluation whose worker is killed in the middle ends with the same verd
   ]);
   expect(JSON.parse(cases('undisturbed').split('\n')[1]!)).toMatchObject({
     correct: false,
+    question: expect.stringContaining(questions[1]!.Question) as string,
+    gold: `<answer>${questions[1]!.Answer}</answer>`,
     answer: '<answer>unknown</answer>',
   });
   const before = stack.models.chats.length;
@@ -114,6 +116,39 @@ test('genenv evaluates, scores again without asking, and compares case by case',
   expect(better.out).toMatch(/^bamboogle_closedbook +10 +5 +5 +0 +0 +50\.00/m);
 }, 180_000);
 
+test('a server that is away is named while an evaluation is followed, and by status; its end is a page', async () => {
+  down = true;
+  const options = ['--policy', 'knowing', '--base-url', stack.models.url, '--suite', 'bamboogle_closedbook'];
+  const args = ['evaluate', ...options, '--limit', '10', '--id', 'waiting', '--address', stack.address];
+  const { ended, out } = startGenenv(args, { GENENV_HOME: stack.home });
+  try {
+    await until(
+      () => /^waiting for http\S+: answered 503/m.test(out()),
+      90_000,
+      'a line that says what it waits for',
+    );
+    const { out: detail } = await command('status', 'waiting');
+    expect(detail).toMatch(
+      /^state +running\nprogress +waiting for http\S+: answered 503.*; asking: 0 of 1 shards answered/m,
+    );
+    const all = JSON.parse((await command('status', '--json')).out) as { kind: string; id: string }[];
+    expect(all).toContainEqual(
+      expect.objectContaining({ kind: 'evaluation', id: 'waiting', state: 'running' }),
+    );
+  } finally {
+    down = false;
+  }
+  const { code, out: printed } = await ended;
+  expect(code).toBe(0);
+  expect(printed).toMatch(/^no longer waiting for http/m);
+  const page = at('evaluations/waiting/report.html');
+  expect(printed).toContain(`Page: ${page}\n`);
+  expect(readFileSync(page, 'utf8')).toContain('5 of 10 cases are right');
+  expect((await command('status', 'waiting')).out).toMatch(
+    /^state +finished\nprogress +5 of 10 right, 1 suite$/m,
+  );
+}, 180_000);
+
 test('genenv evaluate refuses what it cannot do, and skips what is not here', async () => {
   expect(await command('evaluate', '--suite', 'bamboogle_closedbook')).toMatchObject({
     code: 2,
@@ -159,7 +194,9 @@ test('genenv evaluate refuses what it cannot do, and skips what is not here', as
     { GENENV_HOME: stack.home },
   );
   expect(missing, missing.err).toMatchObject({ code: 0 });
-  expect(missing.out).toMatch(/skipped travelplanner_validation_soleplanning: .*Download validation\.csv/);
+  expect(missing.out).toMatch(
+    /skipped travelplanner_validation_soleplanning: [^]*Download\s+validation\.csv/,
+  );
   expect(missing.out).toMatch(/^bamboogle_em_closedbook +100\.00/m);
   expect((await genenv(['suites'], { GENENV_HOME: stack.home })).out).toMatch(/^bamboogle_closedbook +125/m);
 }, 180_000);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
 import { collectGarbage } from '../../src/runs/garbage-collection.ts';
-import type { AnswerRecord } from '../../src/types/evaluation-types.ts';
+import type { AnswerRecord, CaseLine } from '../../src/types/evaluation-types.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { someEvaluation, summing } from './some-evaluation.ts';
 
@@ -55,6 +55,39 @@ describe('an evaluation', () => {
     expect(
       server.chats.every(({ temperature, max_tokens }) => temperature === 0 && max_tokens === 1024),
     ).toBe(true);
+  });
+
+  it('writes a line for each case: what was asked and answered, the key, the verdict and why', async () => {
+    const { rules, run, bytes } = await someEvaluation();
+    const lines = async (): Promise<CaseLine[]> =>
+      (await bytes())[1]!
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as CaseLine);
+    await run();
+    expect((await lines())[4]).toEqual({
+      suite: 'sums',
+      id: 'sum-4',
+      correct: false,
+      scores: { exact: 0, near: 1 / 3 },
+      reason: 'wrong_sum',
+      question: 'user: 4 + 8?',
+      answer: '{"answers":["14"],"judged":null,"looked":null}',
+      gold: '{"answers":["12"],"looked":null,"judged":null}',
+    });
+    expect((await lines())[0]).not.toHaveProperty('gold');
+    // As BFCL says it, of an answer and of the turns of a case.
+    for (const [version, detail, expected] of [
+      ['2', { converted: true }, true],
+      ['3', [{ converted: false }, { converted: true }], true],
+      ['4', [{ converted: false }], undefined],
+    ] as const) {
+      Object.assign(rules, { version, detail });
+      await run();
+      expect((await lines()).map(({ converted }) => converted)).toEqual(Array(23).fill(expected));
+    }
+    await run({ policy: { type: 'gold' } }, 'key');
+    expect((await bytes('key'))[1]).not.toContain('"question"');
   });
 
   it('that is killed in the middle asks only what is missing, and ends with the same bytes', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { answerText, MAX_ANSWER_TEXT } from '../../src/evaluation/answer-text.ts';
+import { answerText, MAX_ANSWER_TEXT, questionText } from '../../src/evaluation/answer-text.ts';
 
 /** Responses as the suites keep them. */
 it.each([
@@ -31,5 +31,32 @@ it('is cut where it is long, and says so', () => {
   const text = answerText({ text: 'a'.repeat(MAX_ANSWER_TEXT - 1) + '😀' + 'b'.repeat(99) });
   expect(text).toHaveLength(MAX_ANSWER_TEXT + '… (100 characters more)'.length);
   expect(text.endsWith('… (100 characters more)')).toBe(true);
+  expect(text.isWellFormed()).toBe(true);
+});
+
+it('a question is shown by its messages and the names of its tools', () => {
+  expect(
+    questionText({
+      messages: [
+        { role: 'system', content: 'You call tools.' },
+        { role: 'user', content: 'How warm is it?' },
+        { role: 'assistant', content: '', toolCalls: [{ id: '1', name: 'heat', arguments: '{}' }] },
+        { role: 'tool', content: '21', toolCallId: '1' },
+      ],
+      tools: [{ name: 'heat', description: 'Measures.', parameters: {} }],
+    }),
+  ).toBe('system: You call tools.\n\nuser: How warm is it?\n\nassistant: heat {}\n\ntool: 21\n\ntools: heat');
+});
+
+it('of a long question the beginning and the end are kept', () => {
+  const text = questionText({
+    messages: [
+      { role: 'system', content: `Be brief.${'s'.repeat(9_000)}` },
+      { role: 'user', content: `Given:${'😀'.repeat(30_000)}Plan my trip.` },
+    ],
+  });
+  expect(text.length).toBeLessThan(3_200);
+  expect(text).toMatch(/^system: Be brief\.s+… \(8017 characters more\) …s+\n\nuser: Given:/);
+  expect(text.endsWith('Plan my trip.')).toBe(true);
   expect(text.isWellFormed()).toBe(true);
 });

@@ -44,6 +44,8 @@ export interface Rules {
   searches: number;
   /** How many cases were judged at a time. */
   judged: number[];
+  /** What each verdict says besides. */
+  detail: unknown;
 }
 
 /**
@@ -94,6 +96,7 @@ export function sums(rules: Rules): Benchmark {
             correct: off <= rules.tolerance,
             scores: { exact: Number(off <= rules.tolerance), near: 1 / (1 + off) },
             reason: off <= rules.tolerance ? null : 'wrong_sum',
+            ...(rules.detail !== undefined && { detail: rules.detail }),
           };
         }),
       );
@@ -168,6 +171,7 @@ export async function someEvaluation({
     tolerance: 0,
     searches: 0,
     judged: [],
+    detail: undefined,
   };
   const server = sharedServer ?? (await FakeModelServer.start({ model: completing, chat }));
   if (sharedServer === undefined) onTestFinished(() => server[Symbol.asyncDispose]());

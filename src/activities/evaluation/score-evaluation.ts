@@ -2,18 +2,13 @@ import { collect } from '../../async/streams.ts';
 import { meanOfFive } from '../../benchmarks/mean-of-five.ts';
 import type { OpenSuite, Score } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
-import { answerText } from '../../evaluation/answer-text.ts';
+import { writeEvaluationPage } from '../../report/write-evaluation-page.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
 import type { ReadySuite, ScoreInput, ShardRecord } from '../../types/evaluation-inputs.ts';
-import type {
-  AnswerRecord,
-  CaseLine,
-  EvaluationResults,
-  Scored,
-  SuiteResults,
-} from '../../types/evaluation-types.ts';
+import type { CaseLine, EvaluationResults, Scored, SuiteResults } from '../../types/evaluation-types.ts';
 import { InvalidInput } from '../../validation/checked-input.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { caseLines } from './case-lines.ts';
 import { casesOf, plannedSuite, readRecord } from './evaluation-inputs.ts';
 import type { VerdictLine } from './judge-cases.ts';
 import { recordedShards } from './recorded-shards.ts';
@@ -49,17 +44,7 @@ export function createScoreEvaluation(dependencies: Dependencies) {
         suiteShards.map((shard) => collect(dependencies.store.records<VerdictLine>(shard.verdicts))),
       );
       const verdicts = verdictsByShard.flat();
-      const answers = await readAnswerTexts(dependencies, suiteShards);
-      for (const { id: caseId, verdict } of verdicts) {
-        const { correct, scores, reason, detail } = verdict;
-        const answer = answers.get(caseId) ?? '';
-        const converted = (detail as { converted?: unknown } | undefined)?.converted === true;
-        lines.push({
-          ...{ suite: planned.name, id: caseId, correct, scores, reason },
-          ...(converted && { converted }),
-          answer,
-        });
-      }
+      lines.push(...(await caseLines(dependencies, planned, opened, { shards: suiteShards, verdicts })));
       results.push(suiteResults(planned, suiteShards, { evaluation, opened, verdicts }));
       dependencies.activityContext().heartbeat({ suite: planned.name });
     }
@@ -89,6 +74,7 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       folder.resultsFile,
       `${JSON.stringify(JSON.parse(canonicalJson(all)), null, 1)}\n`,
     );
+    await writeEvaluationPage(folder);
     const skipped = results.flatMap(({ name, skipped: reason }) =>
       reason === null ? [] : [{ name, reason }],
     );
@@ -99,18 +85,6 @@ export function createScoreEvaluation(dependencies: Dependencies) {
       skipped,
     };
   };
-}
-
-/** What the policy answered to each case. */
-async function readAnswerTexts(
-  { store }: Dependencies,
-  shards: readonly ShardRecord[],
-): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>();
-  for (const { answered } of shards)
-    for await (const { id, response } of store.records<AnswerRecord>(answered.answers))
-      texts.set(id, answerText(response));
-  return texts;
 }
 
 function suiteResults(

@@ -93,6 +93,8 @@ export interface Detail {
   converted: boolean;
 }
 
+const REFUSED = 'in <tool_call> or in fenced code with the name of a language';
+
 /**
  * The category's accuracy. If answers were converted that the official decoder would have refused, a second figure
  * counts those as wrong; only in irrelevance such an answer is one without a call, and right.
@@ -102,23 +104,26 @@ export function accuracy(category: CategoryName, toolFormat: string, verdicts: V
   const isConverted = ({ verdict }: Verdicts[number]): boolean => (verdict.detail as Detail).converted;
   const converted = verdicts.filter(isConverted).length;
   if (converted === 0) return [rateScore(name, correct(verdicts), verdicts.length)];
-  const refused = 'in <tool_call> or in fenced code with the name of a language';
   const isRightWithoutCall = category.includes('irrelevance');
   const official = verdicts.filter((line) =>
     isConverted(line) ? isRightWithoutCall : line.verdict.correct,
   ).length;
+  const isEpisode = bfclCategories[category].kind === 'multi_turn';
+  const what = isEpisode ? `episodes with answers ${REFUSED}` : `answers ${REFUSED}`;
   return [
     rateScore(
       name,
       correct(verdicts),
       verdicts.length,
-      `${converted} answers ${refused} were converted; the official decoder refuses them`,
+      `${converted} ${what} were converted; the official decoder refuses them`,
     ),
     rateScore(
       `${name}_unconverted`,
       official,
       verdicts.length,
-      `as the official decoder has it: ${converted} answers ${refused} are no calls`,
+      isEpisode
+        ? `at least as many by the official decoder, which ends a turn there: ${converted} ${what} are wrong here`
+        : `as the official decoder has it: ${converted} ${what} are no calls`,
     ),
   ];
 }
@@ -129,18 +134,22 @@ export interface TurnDetail {
   converted: boolean;
 }
 
-/** Correct turns out of all turns. */
+/** Correct turns out of all turns; if answers were converted, also with the turns of those as wrong. */
 export function turnSuccess(category: CategoryName, toolFormat: string, verdicts: Verdicts): Score[] {
   const turns = verdicts.flatMap(({ verdict }) => verdict.detail as TurnDetail[]);
   const converted = turns.filter((turn) => turn.converted).length;
   const setting =
     "each turn on its own, after the truth of the turns before it; what GenEnv's paper seems to report as BFCL; easier than the official rule, and turns of a case are not independent";
+  const name = `${suiteName(category)}_turn_success_gold_history_${toolFormat}`;
+  const valid = turns.filter((turn) => turn.valid);
+  if (converted === 0) return [rateScore(name, valid.length, turns.length, setting)];
   return [
+    rateScore(name, valid.length, turns.length, `${setting}; answers of ${converted} turns were converted`),
     rateScore(
-      `${suiteName(category)}_turn_success_gold_history_${toolFormat}`,
-      turns.filter(({ valid }) => valid).length,
+      `${name}_unconverted`,
+      valid.filter((turn) => !turn.converted).length,
       turns.length,
-      converted === 0 ? setting : `${setting}; answers of ${converted} turns were converted`,
+      `${converted} turns with answers ${REFUSED} are wrong here, as the official decoder refuses them`,
     ),
   ];
 }

@@ -12,13 +12,14 @@ export function addReport({ program, context }: CommandParts): void {
   program
     .command('report')
     .description(
-      'write the report and the TensorBoard files of a run, or what the arms of a comparison cost; print where',
+      'write the report and the TensorBoard files of a run, the page of an evaluation, or what the arms of a ' +
+        'comparison cost; print where',
     )
-    .argument('<id>', 'id of the run or comparison')
+    .argument('<id>', 'id of the run, evaluation or comparison')
     .option('--prices <file>', 'with the prices of this file (experiments/prices.json), say the money too')
     .addHelpText(
       'after',
-      '\nExamples:\n  genenv report laptop\n  genenv report laptop --prices prices.json\n  genenv report compare-main',
+      '\nExamples:\n  genenv report laptop\n  genenv report laptop --prices prices.json\n  genenv report evaluate-gold\n  genenv report compare-main',
     )
     .action(async (id: string, { prices }: { prices?: string }) => report(id, prices, context));
 }
@@ -34,11 +35,14 @@ async function report(id: string, pricesFile: string | undefined, context: CliCo
   const runs = await RunFolder.list(runsFolder(home));
   if (runs.every((run) => run.id !== id) && isRunId(id)) {
     const { writeArmCosts } = await import('../lib/comparison-costs.ts');
-    const costs = await writeArmCosts(id, context, prices);
-    if (costs !== undefined) {
-      context.print(costs);
-      return;
-    }
+    const { writeEvaluationPage } = await import('../../report/write-evaluation-page.ts');
+    const { evaluationFolder } = await import('../lib/scores.ts');
+    const written = [
+      await writeEvaluationPage(evaluationFolder(id, context)),
+      await writeArmCosts(id, context, prices),
+    ].filter((file) => file !== undefined);
+    for (const file of written) context.print(file);
+    if (written.length > 0) return;
   }
   await requireRun(home, id);
   context.print(await writeResults(home, id, context, prices));

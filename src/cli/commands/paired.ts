@@ -6,9 +6,13 @@ export function addPaired({ program, context, exit }: CommandParts): void {
     .description('two evaluations case by case: exact McNemar test')
     .argument('<first>', 'id of an evaluation')
     .argument('<second>', 'id of another')
-    .addHelpText('after', '\nExample:\n  genenv paired trained warm')
-    .action(async (first: string, second: string) => {
+    .option('--html <file>', 'write a page with both answers to every case, too')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  genenv paired trained warm\n  genenv paired trained warm --html paired.html',
+    )
+    .action(async (first: string, second: string, { html }: { html?: string }) => {
       const { showPaired } = await import('../lib/scores.ts');
-      exit(await showPaired(first, second, context));
+      exit(await showPaired(first, second, context, html));
     });
 }

@@ -14,15 +14,15 @@ interface StatusOptions extends TemporalOptions {
 export function addStatus({ program, context, exit }: CommandParts): void {
   const command = program
     .command('status')
-    .description('all runs of this home, or one in detail')
-    .argument('[run]', 'id of a run')
+    .description('all runs, evaluations, comparisons and nights of this home, or one in detail')
+    .argument('[id]', 'id of a run, an evaluation or a comparison')
     .option('--epochs', 'a table of the epochs of a run: success, difficulty, and the seconds of each phase')
     .option('--json', 'print JSON')
     .option('--watch', 'again and again, until Ctrl-C');
   addTemporalOptions(command)
     .addHelpText(
       'after',
-      '\nExamples:\n  genenv status\n  genenv status laptop --watch\n  genenv status laptop --epochs\n  genenv status --json | jq .',
+      '\nExamples:\n  genenv status\n  genenv status laptop --watch\n  genenv status laptop --epochs\n  genenv status evaluate-gold\n  genenv status --json | jq .',
     )
     .action(async (id: string | undefined, options: StatusOptions) =>
       exit(await status(id, options, context)),
@@ -34,16 +34,15 @@ async function status(
   options: StatusOptions,
   context: CliContext,
 ): Promise<ExitCode> {
-  const { requireRun } = await import('../../runs/run-overview.ts');
   const { connectIfReachable } = await import('../lib/session.ts');
   const home = homeFolder(context.env);
-  if (id !== undefined) await requireRun(home, id);
+  const kind = id === undefined ? 'all' : await kindOf(home, id, options);
   if (options.epochs === true) return printEpochs(id, home, context);
   const client = await connectIfReachable(options, context);
-  const readText =
-    id === undefined
-      ? () => allRunsText(client, options, context)
-      : () => runText(id, client, options, context);
+  const readText = (): Promise<string> => {
+    if (id === undefined) return overviewText(client, options, context);
+    return kind === 'run' ? runText(id, client, options, context) : workText(id, client, options, context);
+  };
   try {
     if (options.watch !== true) context.print(await readText());
     else await watch(readText, context);
@@ -51,6 +50,18 @@ async function status(
     await client?.connection.close();
   }
   return exitCodes.ok;
+}
+
+/** Whether an id is that of a run, or else of an evaluation or a comparison. @throws InvalidConfig for neither */
+async function kindOf(home: string, id: string, { epochs }: StatusOptions): Promise<'run' | 'work'> {
+  const { RunFolder } = await import('../../runs/run-folder.ts');
+  const { requireRun, runsFolder } = await import('../../runs/run-overview.ts');
+  const { isWork } = await import('../lib/all-work.ts');
+  const runs = await RunFolder.list(runsFolder(home));
+  const isRun = epochs === true || runs.some((run) => run.id === id);
+  if (!isRun && (await isWork(home, id))) return 'work';
+  await requireRun(home, id);
+  return 'run';
 }
 
 async function printEpochs(id: string | undefined, home: string, { print }: CliContext): Promise<ExitCode> {
@@ -76,7 +87,30 @@ async function runText(
   return json === true ? JSON.stringify(run, null, 2) : runDetails(run);
 }
 
-async function allRunsText(
+/** An evaluation or a comparison in detail. */
+async function workText(
+  id: string,
+  client: Client | null,
+  { json }: StatusOptions,
+  context: CliContext,
+): Promise<string> {
+  const { readWork } = await import('../lib/all-work.ts');
+  const { workDetails } = await import('../lib/work-status.ts');
+  const { evaluationFolder, scoreTable } = await import('../lib/scores.ts');
+  const works = await readWork(homeFolder(context.env), id, client);
+  if (json === true) return JSON.stringify(works.length === 1 ? works[0] : works, null, 2);
+  const texts = await Promise.all(
+    works.map(async (work) => {
+      const isScored = work.kind === 'evaluation' && work.state === 'finished';
+      const results = isScored ? await evaluationFolder(id, context).readResults() : undefined;
+      return [workDetails(work), ...(results === undefined ? [] : ['', scoreTable(results)])].join('\n');
+    }),
+  );
+  return texts.join('\n\n');
+}
+
+/** All runs, schedules of nights, and what else there is. */
+async function overviewText(
   client: Client | null,
   { json }: StatusOptions,
   context: CliContext,
@@ -84,18 +118,23 @@ async function allRunsText(
   const { RunFolder } = await import('../../runs/run-folder.ts');
   const { runsFolder } = await import('../../runs/run-overview.ts');
   const { readRunStatus, runTable } = await import('../lib/run-status.ts');
+  const { readAllWork } = await import('../lib/all-work.ts');
+  const { workTables } = await import('../lib/work-status.ts');
   const home = homeFolder(context.env);
   const folders = await RunFolder.list(runsFolder(home));
   const runs = await Promise.all(folders.map((folder) => readRunStatus(folder, client)));
-  if (json === true) return JSON.stringify(runs, null, 2);
-  const text =
+  const works = await readAllWork(home, client);
+  if (json === true)
+    return JSON.stringify([...runs.map((run) => ({ kind: 'run', ...run })), ...works], null, 2);
+  const { scheduleTable } = await import('../lib/schedules.ts');
+  const parts = [
     runs.length === 0
       ? `No runs in ${home} yet. Start one: npx genenv run experiments/laptop.json`
-      : runTable(runs);
-  if (client === null) return text;
-  const { scheduleTable } = await import('../lib/schedules.ts');
-  const schedules = await scheduleTable(client, context);
-  return schedules === '' ? text : `${text}\n\n${schedules}`;
+      : runTable(runs),
+    client === null ? '' : await scheduleTable(client, context),
+    workTables(works),
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
 }
 
 const WATCH_MS = 2_000;

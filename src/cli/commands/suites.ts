@@ -1,6 +1,6 @@
 import { exitCodes } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { countText } from '../lib/text.ts';
+import { countText, wrapText } from '../lib/text.ts';
 
 export function addSuites({ program, context, exit }: CommandParts): void {
   program
@@ -25,8 +25,11 @@ async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
   const loader = new SuiteLoader(benchmarks, host);
   const suites = loader.select(['*']);
   const width = Math.max(...suites.map(({ name }) => name.length));
-  const line = (name: string, cases: string, about: string): string =>
-    `${name.padEnd(width)}  ${cases.padStart(6)}  ${about}`;
+  const line = (name: string, cases: string, about: string): string => {
+    const columns = `${name.padEnd(width)}  ${cases.padStart(6)}  `;
+    // Widths of columns count the spaces between words that must not be broken.
+    return wrapText(`${columns.replaceAll(' ', '\u00a0')}${about}`, columns.length).replaceAll('\u00a0', ' ');
+  };
   /** Names of suites by what they lack. */
   const missing = new Map<string, string[]>();
   print(line('suite', 'cases', 'what it is'));
@@ -48,6 +51,7 @@ async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
   } finally {
     await loader.close();
   }
-  for (const [reason, names] of missing) print(`\nNot here: ${names.join(', ')}\n  ${reason}`);
+  for (const [reason, names] of missing)
+    print(`\n${wrapText(`Not here: ${names.join(', ')}`, 2)}\n${wrapText(`  ${reason}`, 2)}`);
   return exitCodes.ok;
 }

@@ -51,26 +51,34 @@ async function workflowState(
   client: Client,
   id: string,
 ): Promise<{ progress?: Progress | null; ended?: RunActivity }> {
+  const { isRunning, ended } = await describeWorkflow(client, id);
+  if (isRunning) return { progress: (await queryProgress(client, id)) ?? null };
+  return ended === undefined ? {} : { ended };
+}
+
+/** Whether a workflow runs, else how it ended as far as Temporal knows: a workflow that completed has no `ended`. */
+export async function describeWorkflow(
+  client: Client,
+  id: string,
+): Promise<{ isRunning: boolean; ended?: 'failed' | 'cancelled' | 'terminated' }> {
   const handle = client.workflow.getHandle(id);
   try {
     const { status } = await client.withDeadline(Date.now() + QUERY_MS, () => handle.describe());
     switch (status.name) {
       case 'RUNNING':
-        return {
-          progress: (await queryProgress(client, id)) ?? null,
-        };
+        return { isRunning: true };
       case 'FAILED':
       case 'TIMED_OUT':
-        return { ended: 'failed' };
+        return { isRunning: false, ended: 'failed' };
       case 'CANCELLED':
-        return { ended: 'cancelled' };
+        return { isRunning: false, ended: 'cancelled' };
       case 'TERMINATED':
-        return { ended: 'terminated' };
+        return { isRunning: false, ended: 'terminated' };
       default:
-        return {};
+        return { isRunning: false };
     }
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return {};
+    if (error instanceof WorkflowNotFoundError) return { isRunning: false };
     throw error;
   }
 }

@@ -1,12 +1,17 @@
 import { join } from 'node:path';
-import { pairedEvaluations } from '../../evaluation/paired.ts';
+import { readCases } from '../../evaluation/cases-file.ts';
 import type { Evaluated } from '../../evaluation/paired.ts';
+import { pairedView } from '../../evaluation/paired-view.ts';
+import type { PairedView } from '../../evaluation/paired-view.ts';
+import { plainAssets } from '../../report/document.ts';
+import { pairedPage } from '../../report/paired-page.ts';
 import { EvaluationFolder } from '../../runs/result-folders.ts';
-import type { CaseLine, EvaluationResults } from '../../types/evaluation-types.ts';
+import { atomicWrite } from '../../store/atomic-write.ts';
+import type { EvaluationResults } from '../../types/evaluation-types.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, ExitCode } from '../context.ts';
 import { plainTable } from './table.ts';
-import { countText } from './text.ts';
+import { countText, wrapText } from './text.ts';
 
 export const evaluationFolder = (id: string, { env }: CliContext): EvaluationFolder =>
   new EvaluationFolder(join(homeFolder(env), 'evaluations'), id);
@@ -22,6 +27,7 @@ export async function showScores(id: string, context: CliContext): Promise<ExitC
   context.print(scoreTable(results));
   context.print(`Results: ${folder.resultsFile}`);
   context.print(`Cases: ${folder.casesFile}`);
+  context.print(`Page: ${folder.reportFile}`);
   return results.suites.every(({ skipped }) => skipped !== null) ? exitCodes.failed : exitCodes.ok;
 }
 
@@ -51,47 +57,64 @@ export function scoreTable({ suites, aggregates }: EvaluationResults): string {
     ]);
   }
   const lines = evaluated.length === 0 ? [] : [table.toString()];
-  lines.push(...notes.map((note) => `${numberOf(note)} ${note}`));
-  for (const { name, skipped } of suites) if (skipped !== null) lines.push(`skipped ${name}: ${skipped}`);
+  lines.push(...notes.map((note) => wrapText(`${numberOf(note)} ${note}`, 4)));
+  for (const { name, skipped } of suites)
+    if (skipped !== null) lines.push(wrapText(`skipped ${name}: ${skipped}`, 4));
   for (const { name, cutOff, tooLong, questions } of evaluated) {
     if (cutOff > 0) lines.push(`${name}: ${cutOff} of ${questions} answers were cut off at the most tokens`);
     if (tooLong > 0)
       lines.push(
-        `${name}: ${tooLong} of ${questions} questions were too long for the policy; they count as wrong`,
+        `${name}: ${tooLong} of ${questions} questions, with an answer of the most tokens, were too long for the policy; they count as wrong`,
       );
   }
   return lines.join('\n');
 }
 
-/** Prints two evaluations case by case: how often one is right and the other is not. */
-export async function showPaired(first: string, second: string, context: CliContext): Promise<ExitCode> {
-  const table = plainTable([
-    'suite',
-    'cases',
-    'both',
-    `only ${first}`,
-    `only ${second}`,
-    'neither',
-    'difference, points',
-    '95 % interval',
-    'p (McNemar, exact)',
-  ]);
+/**
+ * Prints two evaluations case by case: how often one is right and the other is not.
+ * @param html where a page with every case is written too
+ */
+export async function showPaired(
+  first: string,
+  second: string,
+  context: CliContext,
+  html?: string,
+): Promise<ExitCode> {
   const evaluations = [await readEvaluation(first, context), await readEvaluation(second, context)] as const;
-  for (const { suite, cases, test, difference } of pairedEvaluations(...evaluations)) {
+  const view = pairedView(...evaluations);
+  context.print(pairedTable(view));
+  if (html === undefined) return exitCodes.ok;
+  await atomicWrite(html, pairedPage(view, await plainAssets('cases.js')));
+  context.print(`Page: ${html}`);
+  return exitCodes.ok;
+}
+
+/** Two evaluations case by case, suite by suite: in few columns, whatever they are called. */
+export function pairedTable({ first, second, suites }: PairedView): string {
+  const table = plainTable([
+    ...['suite', 'cases', 'both', 'first', 'second', 'none'],
+    ...['points', '95 % interval', 'p'],
+  ]);
+  for (const { suite, cases, counts, difference, p } of suites) {
     table.push([
       suite,
       cases,
-      test.both,
-      test.onlyFirst,
-      test.onlySecond,
-      test.neither,
+      counts.both,
+      counts.onlyFirst,
+      counts.onlySecond,
+      counts.neither,
       percentText(difference.mean),
       `${percentText(difference.low)} to ${percentText(difference.high)}`,
-      test.p.toPrecision(3),
+      p.toPrecision(3),
     ]);
   }
-  context.print(table.toString());
-  return exitCodes.ok;
+  return [
+    `first: ${first}`,
+    `second: ${second}`,
+    table.toString(),
+    'Cases that both have right, the first alone, the second alone, and none of them; accuracy of the first minus',
+    'that of the second, in points; p by the exact McNemar test.',
+  ].join('\n');
 }
 
 /** The results of an evaluation that has ended. @throws CliError if there is none of that id */
@@ -109,8 +132,14 @@ export async function readResults(id: string, context: CliContext): Promise<Eval
 async function readEvaluation(id: string, context: CliContext): Promise<Evaluated> {
   const results = await readResults(id, context);
   const folder = evaluationFolder(id, context);
-  const text = await folder.readText(folder.casesFile);
+  const text = await folder.readCases();
   if (text === undefined) throw new CliError(`${folder.casesFile} is missing`, exitCodes.badInput);
-  const lines = text.split('\n').filter((line) => line !== '');
-  return { results, cases: lines.map((line) => JSON.parse(line) as CaseLine) };
+  const { cases, unreadable } = readCases(text);
+  if (unreadable.length > 0)
+    throw new CliError(
+      `${folder.casesFile}: line ${unreadable[0]} is no case of an evaluation; write the file again: ` +
+        `npx genenv rescore ${id}`,
+      exitCodes.badInput,
+    );
+  return { results, cases };
 }

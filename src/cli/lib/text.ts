@@ -28,3 +28,21 @@ export const rateText = (value: number | null | undefined, digits = 2): string =
 /** An ISO time to the minute, or a dash. */
 export const timeText = (iso: string | null): string =>
   iso === null ? '–' : iso.slice(0, 16).replace('T', ' ');
+
+/** Columns of a terminal that tables and texts keep to. */
+export const TEXT_COLUMNS = 110;
+
+/**
+ * A text in lines of at most 110 columns, unless a word is longer. The first line begins as the text does, with its
+ * spaces; the others are indented.
+ */
+export function wrapText(text: string, indent: number): string {
+  const lines = [/^ */.exec(text)![0]];
+  for (const word of text.trimStart().split(' ')) {
+    const line = lines.at(-1)!;
+    if (line.trim() === '') lines[lines.length - 1] = line + word;
+    else if (line.length + 1 + word.length <= TEXT_COLUMNS) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(' '.repeat(indent) + word);
+  }
+  return lines.join('\n');
+}

@@ -38,18 +38,19 @@ def main(category: str, setting: str, folder: str) -> None:
     requests = None if missing is not None else Category(category, setting, sandboxes)
     # Forks share what is here now; the collector would copy it page by page.
     gc.freeze()
-    unread = bytearray()
+    # Pieces of the line that has no end yet: joined once, since a request of many megabytes comes in hundreds of them.
+    pieces: list[bytes] = []
     ended = False
 
     def asked() -> None:
         nonlocal ended
         part = os.read(0, 1 << 20)
         ended = not part
-        unread.extend(part)
-        *lines, rest = bytes(unread).split(b"\n") if b"\n" in part else (bytes(unread),)
-        unread[:] = rest
-        for line in lines:
-            _answer(requests, missing, json.loads(line))
+        first, *rest = part.split(b"\n")
+        pieces.append(first)
+        for begin in rest:
+            _answer(requests, missing, json.loads(b"".join(pieces)))
+            pieces[:] = [begin]
 
     selector.register(0, EVENT_READ, asked)
     while not ended:

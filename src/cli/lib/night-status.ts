@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import { nightRunId } from '../../activities/nightly/recorded-night.ts';
+import { listResults } from '../../runs/list-results.ts';
+import { NightlyFolder } from '../../runs/result-folders.ts';
+import { RunFolder } from '../../runs/run-folder.ts';
+import { readRunOverview, runsFolder } from '../../runs/run-overview.ts';
+import type { NightRecord } from '../../types/nightly-types.ts';
+import { describeWorkflow } from './run-activity.ts';
+import { queryRunProgress } from './query-progress.ts';
+import { listNightSchedules } from './schedules.ts';
+import type { RunningWorkflow, WorkStatus } from './work-status.ts';
+
+const nightlyRoot = (home: string): string => join(home, 'nightly');
+
+/** Nights of all curricula: those of the records, the last line of each night, and the one that is not closed. */
+export async function nightStatuses(
+  home: string,
+  client: Client | null,
+  running: readonly RunningWorkflow[],
+): Promise<WorkStatus[]> {
+  const schedules = client === null ? [] : await listNightSchedules(client);
+  const names = new Set([...(await listResults(nightlyRoot(home))), ...schedules.map(({ name }) => name)]);
+  const all = await Promise.all(
+    [...names].sort().map((name) => {
+      const schedule = schedules.find((candidate) => candidate.name === name)?.id ?? name;
+      return curriculumNights(home, { name, schedule }, client, running);
+    }),
+  );
+  return all.flat();
+}
+
+async function curriculumNights(
+  home: string,
+  { name, schedule }: { name: string; schedule: string },
+  client: Client | null,
+  running: readonly RunningWorkflow[],
+): Promise<WorkStatus[]> {
+  const folder = new NightlyFolder(nightlyRoot(home), name);
+  try {
+    const records = await folder.nights();
+    const { night } = await folder.next();
+    const open = await openNight(home, { name, night, schedule }, client, running);
+    // A failed night is continued: what it is now says more than its last line.
+    const recorded = [...new Map(records.map((record) => [record.night, record])).values()].filter(
+      (record) => open === undefined || record.night !== night || open.state !== 'running',
+    );
+    const closed = recorded.map((record) => recordedNight(name, schedule, folder, record));
+    return open === undefined || closed.some(({ id }) => id === open.id) ? closed : [...closed, open];
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return [{ ...nightBase(name, folder.path), id: name, state: 'unreadable', problem }];
+  }
+}
+
+const nightBase = (id: string, folder: string): WorkStatus => ({
+  kind: 'night',
+  id,
+  state: '',
+  progress: '',
+  time: null,
+  command: `npx genenv report ${id}`,
+  problem: null,
+  folder,
+});
+
+function recordedNight(
+  name: string,
+  schedule: string,
+  folder: NightlyFolder,
+  { night, outcome, reason, test, time }: NightRecord,
+): WorkStatus {
+  const id = nightRunId(name, night);
+  return {
+    ...nightBase(id, folder.path),
+    state: outcome,
+    progress:
+      test === null ? reason : `${test.better} better, ${test.worse} worse, p = ${test.p.toPrecision(2)}`,
+    time,
+    command: outcome === 'failed' ? `npx genenv schedule trigger ${schedule}` : `npx genenv report ${id}`,
+  };
+}
+
+/** The night that comes next, if it has begun: its experiment is there. */
+async function openNight(
+  home: string,
+  { name, night, schedule }: { name: string; night: number; schedule: string },
+  client: Client | null,
+  running: readonly RunningWorkflow[],
+): Promise<WorkStatus | undefined> {
+  const id = nightRunId(name, night);
+  const overview = await readRunOverview(new RunFolder(runsFolder(home), id));
+  const workflow = running.find(
+    (candidate) =>
+      candidate.type === 'nightly' && (candidate.id === name || candidate.id.startsWith(`${name}-`)),
+  );
+  const base = nightBase(id, join(runsFolder(home), id));
+  if (workflow !== undefined && client !== null) {
+    const progress = await queryRunProgress(client, id);
+    const { isRunning } = await describeWorkflow(client, id);
+    return {
+      ...base,
+      state: 'running',
+      progress:
+        isRunning && progress ? `epoch ${progress.epoch} of ${progress.epochs}` : 'compares both agents',
+      time: workflow.started,
+      command: `npx genenv status ${id} --watch`,
+    };
+  }
+  if (overview === null) return undefined;
+  return {
+    ...base,
+    state: 'interrupted',
+    progress: `epoch ${overview.epoch ?? 0} of ${overview.experiment.epochs}`,
+    command: `npx genenv schedule trigger ${schedule}`,
+  };
+}
