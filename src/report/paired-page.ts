@@ -1,8 +1,9 @@
 import type { PairedSuiteView, PairedView } from '../evaluation/paired-view.ts';
 import { caseBrowser, fitCases } from './case-browser.ts';
 import type { ShownCase } from './case-browser.ts';
-import { document, formatCount } from './document.ts';
+import { document } from './document.ts';
 import type { Assets } from './document.ts';
+import { formatCount } from './format.ts';
 import { shownAnswer } from './evaluation-page.ts';
 import { markup } from './markup.ts';
 import type { Markup } from './markup.ts';
