@@ -28,6 +28,26 @@ const harness: TrackerHarness = {
   place: (_home, key) => [server.uri, key],
 };
 
+/** The tag by which a run says which step it has. */
+async function lastStep(key: string): Promise<string | undefined> {
+  const search = async (path: string, body: object): Promise<unknown> => {
+    const request = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ max_results: 100, ...body }),
+    };
+    return (await fetch(`${server.uri}/api/2.0/mlflow/${path}/search`, request)).json();
+  };
+  const { experiments = [] } = (await search('experiments', {})) as {
+    experiments?: { experiment_id: string }[];
+  };
+  const { runs = [] } = (await search('runs', {
+    experiment_ids: experiments.map(({ experiment_id }) => experiment_id),
+    filter: `tags.\`genenv.key\` = '${key}'`,
+  })) as { runs?: { data: { tags: { key: string; value: string }[] } }[] };
+  return runs[0]?.data.tags.find((tag) => tag.key === 'genenv.last_step')?.value;
+}
+
 describe('MLflow, on a server with SQLite', () => {
   trackerContract(harness);
 
@@ -35,10 +55,8 @@ describe('MLflow, on a server with SQLite', () => {
     const run = await GrowingRun.start(await temporaryFolder());
     await run.commitTo(1);
     const said: string[] = [];
-    const following = send(harness, run, { once: false, say: (text) => said.push(text) });
-    const runs = async (): Promise<number> =>
-      (await readBack('mlflow', [server.uri, await run.key()]).catch(() => ({ points: [] }))).points.length;
-    await until(async () => (await runs()) > 0, 60_000, 'the first epochs');
+    const following = send(harness, run, { once: false, pollMs: 200, say: (text) => said.push(text) });
+    await until(async () => (await lastStep(await run.key())) === '1', 180_000, 'the first epochs');
     await server.kill();
     // The run goes on: nothing of it waits for the tracker.
     await run.commitTo(4, 2);

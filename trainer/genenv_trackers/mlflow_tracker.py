@@ -42,10 +42,8 @@ class MlflowTracker(Tracker):
         self._tags: dict[str, str] = {}
         artifacts = (run.folder.parent / "mlflow-artifacts").as_uri() if uri == database else None
         self._experiment = self._experiment_id(run.project, artifacts)
-        found = self._find(run.key)
-        if found is None:
-            found = self._create(run)
-            faults.strike("open")
+        found = self._find(run.key) or self._create(run)
+        faults.strike("open")
         self._run = found.info.run_id
         if found.info.status != "RUNNING":
             self._client.update_run(self._run, status="RUNNING")

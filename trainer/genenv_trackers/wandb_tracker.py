@@ -51,7 +51,8 @@ class WandbTracker(Tracker):
             ),
         )
         faults.strike("open")
-        return self._run.step - 1 if self._run.resumed and self._run.step > 0 else None
+        # `step` is 0 until the first `log`; this is what W&B said.
+        return self._run.starting_step - 1 if self._run.starting_step > 0 else None
 
     def log(self, step: int, metrics: dict[str, float], time: float) -> None:
         self._run.log({**metrics, "_timestamp": time}, step=step, commit=True)
