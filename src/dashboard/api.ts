@@ -1,9 +1,11 @@
 /** What the dashboard's server answers, as JSON. Types only: the page's scripts import them. */
 import type { EChartsOption } from 'echarts';
+import type { EvaluationView } from '../evaluation/evaluation-view.ts';
 import type { Sample, SampleAnswer } from '../report/describe-sample.ts';
 import type { RunView } from '../report/run-view.ts';
 import type { TurnRecord } from '../types/records.ts';
 import type { Progress } from '../types/activity-types.ts';
+import type { CaseLine } from '../types/evaluation-types.ts';
 
 /** Everything in a home folder, a line each. */
 export interface HomeView {
@@ -191,13 +193,20 @@ export interface ComparisonPage {
   hasReport: boolean;
 }
 
-/** An evaluation's scores and, a page of them, its cases. */
+/** An evaluation's figures, without its cases, which come a page at a time. */
 export interface EvaluationPage {
   id: string;
-  hasEnded: boolean;
-  identity: string;
-  suites: { name: string; cases: number; skipped: string; scores: { name: string; value: number }[] }[];
+  /** Null before its end. */
+  view: EvaluationView | null;
   hasReport: boolean;
+}
+
+/** Some cases of an evaluation. */
+export interface CasesPage {
+  total: number;
+  matching: number;
+  suites: string[];
+  cases: CaseLine[];
 }
 
 /** What the server sends when files of runs have changed. */

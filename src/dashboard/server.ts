@@ -13,7 +13,7 @@ import { comparePage, compareQuerySchema } from './compare-page.ts';
 import { EpochTasks, taskQuerySchema } from './epoch-tasks.ts';
 import { EventStream } from './event-stream.ts';
 import type { LiveSource } from './live-source.ts';
-import { ResultsPages } from './results-pages.ts';
+import { caseQuerySchema, ResultsPages } from './results-pages.ts';
 import { RunPages } from './run-pages.ts';
 import { taskPage } from './task-page.ts';
 import { TokenTexts } from './token-texts.ts';
@@ -101,7 +101,10 @@ export class Dashboard {
       return comparePage(await Promise.all(runs.map((id) => this.#runs.viewed(checkedId(id)))), view);
     },
     comparisons: ([id = '']) => this.#results.comparison(checkedId(id)),
-    evaluations: ([id = '']) => this.#results.evaluation(checkedId(id)),
+    evaluations: ([id = '', part], query) =>
+      part === 'cases'
+        ? this.#results.cases(checkedId(id), caseQuerySchema.parse(Object.fromEntries(query)))
+        : this.#results.evaluation(checkedId(id)),
   };
 
   async #homeView(): Promise<HomeView> {

@@ -10,7 +10,8 @@ import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../../src/run
 import type { NightRecord } from '../../src/types/nightly-types.ts';
 import { exampleFile } from '../../test-support/experiments.ts';
 import { makeRun } from '../report/make-run.ts';
-import { fileOf, someCases, someResults, someSuite } from '../report/some-evaluation-view.ts';
+import { makeEvaluation } from '../evaluation/make-evaluation.ts';
+import { someCases } from '../report/some-evaluation-view.ts';
 import { genenv } from './genenv-process.ts';
 
 const LONG = `long.epoch-0040-${'e'.repeat(52)}`;
@@ -32,21 +33,8 @@ beforeAll(async () => {
   const evaluation = (id: string) => new EvaluationFolder(join(home, 'evaluations'), id);
   const file = (name: string) =>
     parseEvaluation({ name, suites: ['bamboogle_closedbook'], policy: { type: 'gold' } });
-  for (const id of ['done', 'half', LONG]) await evaluation(id).write(file(id));
-  const cases = someCases('sums', 9);
-  const reference = { uri: `objects/aa/${'a'.repeat(64)}.json`, sha256: 'a'.repeat(64), bytes: 1, count: 1 };
-  const results = {
-    ...someResults('done', [someSuite('sums', cases)]),
-    evaluation: file('done'),
-    policy: { type: 'gold' },
-    record: reference,
-    identity: 'i',
-    shards: [],
-  };
-  for (const id of ['done', LONG]) {
-    await writeFile(evaluation(id).resultsFile, JSON.stringify({ ...results, id }));
-    await writeFile(evaluation(id).casesFile, fileOf(cases));
-  }
+  await evaluation('half').write(file('half'));
+  for (const id of ['done', LONG]) await makeEvaluation(home, id, someCases('sums', 9));
   await mkdir(evaluation('torn').path);
   await writeFile(evaluation('torn').resultsFile, '{');
   const comparison = parseComparison({

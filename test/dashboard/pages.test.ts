@@ -6,6 +6,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { chromiumMissing, complaintsOf, launchChromium } from '../../test-support/chromium.ts';
 import { makeRun } from '../report/make-run.ts';
+import { makeEvaluation } from '../evaluation/make-evaluation.ts';
+import { someCases } from '../report/some-evaluation-view.ts';
 import { growingRun } from './growing-run.ts';
 import type { GrowingRun } from './growing-run.ts';
 import { serveDashboard } from './some-dashboard.ts';
@@ -20,6 +22,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     home = await mkdtemp(join(tmpdir(), 'genenv-pages-'));
     await makeRun({ home, runId: 'finished', epochs: 12 });
     growing = await growingRun(home);
+    await makeEvaluation(home, 'sums', someCases('sums', 30, { answer: '<img src=x onerror=alert(1)>' }));
     served = await serveDashboard(home);
     served.source.views.set('growing', { state: 'running' });
     browser = await launchChromium();
@@ -53,6 +56,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     ['runs/finished/epochs/7', 'table.tasks'],
     ['runs/finished/epochs/7/tasks/3', '.sample'],
     ['compare?runs=finished,growing', '#chart-compare-heldout svg'],
+    ['evaluations/sums', '.case'],
   ];
 
   test('shows all runs, and leads from one to an epoch to a task and its attempts', async () => {
@@ -122,6 +126,15 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     await expect.poll(() => page.url()).toContain('axis=tokens');
     await page.selectOption('[name=by]', 'arm');
     await expect.poll(() => page.url()).toContain('by=arm');
+  });
+
+  test('shows an evaluation’s answers beside gold, as text', async () => {
+    await open('evaluations/sums', '.case');
+    expect(await page.locator('#case-count').textContent()).toBe('30 of 30 cases');
+    expect(await page.locator('.case').count()).toBe(25);
+    expect(await page.locator('.case').first().innerText()).toContain('<img src=x onerror=alert(1)>');
+    await page.selectOption('[name=verdict]', 'wrong');
+    await expect.poll(() => page.locator('#case-count').textContent()).toBe('10 of 30 cases');
   });
 
   test('can be used by the keyboard alone', async () => {

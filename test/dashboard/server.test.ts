@@ -2,11 +2,21 @@ import { chmod, mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ComparePage, HomeView, RunPage, TaskPage, TasksPage } from '../../src/dashboard/api.ts';
+import type {
+  CasesPage,
+  ComparePage,
+  EvaluationPage,
+  HomeView,
+  RunPage,
+  TaskPage,
+  TasksPage,
+} from '../../src/dashboard/api.ts';
 import { tombstonePath } from '../../src/store/object-paths.ts';
 import type { FileRef } from '../../src/store/references.ts';
 import { makeRun } from '../report/make-run.ts';
 import type { MadeRun } from '../report/make-run.ts';
+import { makeEvaluation } from '../evaluation/make-evaluation.ts';
+import { someCases } from '../report/some-evaluation-view.ts';
 import { serveDashboard, token } from './some-dashboard.ts';
 import type { ServedDashboard } from './some-dashboard.ts';
 
@@ -167,6 +177,40 @@ describe('what it answers', () => {
     expect(low).toBeLessThan(mean!);
     expect(high).toBeGreaterThan(mean!);
     await rm(join(home, 'runs', 'longer'), { recursive: true });
+  });
+});
+
+describe('an evaluation', () => {
+  beforeAll(async () => {
+    await makeEvaluation(home, 'sums', someCases('sums', 40, { answer: '<img src=x>' }));
+  });
+  afterAll(() => rm(join(home, 'evaluations'), { recursive: true }));
+
+  test('has its figures with intervals, beside the paper’s rows', async () => {
+    const { view, hasReport } = await served.json<EvaluationPage>('/api/evaluations/sums');
+    expect(hasReport).toBe(false);
+    expect(view?.suites[0]?.figures[0]).toMatchObject({ name: 'sums_exact', total: 40 });
+    expect(view?.suites[0]?.figures[0]?.low).toBeLessThan(26 / 40);
+    expect(view?.paper.rows.find(({ model }) => model === 'GenEnv')?.mean).toBe(53.6);
+    expect(view?.cases).toEqual([]);
+    const { evaluations } = await served.json<HomeView>('/api/home');
+    expect(evaluations).toEqual([
+      { id: 'sums', hasEnded: true, scores: [{ name: 'sums_exact', value: 26 / 40 }] },
+    ]);
+  });
+
+  test('has its cases by filters, a page at a time', async () => {
+    const wrong = await served.json<CasesPage>('/api/evaluations/sums/cases?verdict=wrong');
+    expect([wrong.total, wrong.matching, wrong.cases.length]).toEqual([40, 14, 14]);
+    const all = await served.json<CasesPage>('/api/evaluations/sums/cases?offset=30');
+    expect(all.cases.map(({ id }) => id)).toEqual(
+      Array.from({ length: 10 }, (_, index) => `sums-${index + 30}`),
+    );
+    const text = await served.json<CasesPage>('/api/evaluations/sums/cases?text=39 %2B 39');
+    expect(text.cases.map(({ id, gold }) => [id, gold])).toEqual([['sums-39', '78']]);
+    expect((await served.ask('/api/evaluations/sums/cases?verdict=so', { headers: bearer })).status).toBe(
+      400,
+    );
   });
 });
 

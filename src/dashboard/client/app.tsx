@@ -2,9 +2,10 @@
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { ComparePage } from './compare-page.tsx';
+import { ComparisonPage } from './comparison-page.tsx';
 import { EpochPage } from './epoch-page.tsx';
+import { EvaluationPage } from './evaluation-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
-import { ComparisonPage, EvaluationPage } from './results-pages.tsx';
 import { usePlace } from './router.ts';
 import type { Place } from './router.ts';
 import { RunPage } from './run-page.tsx';
@@ -63,7 +64,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
   if (area === undefined) return <OverviewPage />;
   if (area === 'compare') return <ComparePage query={query} />;
   if (area === 'comparisons') return <ComparisonPage id={id} />;
-  if (area === 'evaluations') return <EvaluationPage id={id} />;
+  if (area === 'evaluations') return <EvaluationPage id={id} query={query} />;
   if (area !== 'runs') return <p class="note warn">There is no such page.</p>;
   if (task !== undefined)
     return <TaskPage run={id} epoch={Number(epoch)} index={Number(task)} query={query} />;

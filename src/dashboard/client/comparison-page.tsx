@@ -1,5 +1,5 @@
 import { Heads, Scroll } from '../../report/client/run-parts.tsx';
-import type { ComparisonPage as ComparisonPageData, EvaluationPage as EvaluationPageData } from '../api.ts';
+import type { ComparisonPage as ComparisonPageData } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
 import { useResource } from './resource.ts';
 import { linkTo } from './router.ts';
@@ -93,46 +93,6 @@ export function ComparisonPage({ id }: { id: string }) {
           </tbody>
         </table>
       </Scroll>
-    </>
-  );
-}
-
-/** An evaluation: the scores of its suites. */
-export function EvaluationPage({ id }: { id: string }) {
-  const resource = useResource<EvaluationPageData>(`/api/evaluations/${encodeURIComponent(id)}`);
-  const { value: page, problem } = resource;
-  if (page === null) return <Unread resource={resource} />;
-  return (
-    <>
-      <p class="eyebrow">Evaluation</p>
-      <h1>{id}</h1>
-      <Problem text={problem} />
-      <p>
-        {page.identity}
-        {page.hasReport && (
-          <>
-            {' '}
-            · <a href={`/reports/evaluations/${encodeURIComponent(id)}`}>its report with all cases</a>
-          </>
-        )}
-      </p>
-      {!page.hasEnded && <p class="quiet">It has no results yet.</p>}
-      {page.suites.map(({ name, cases, skipped, scores }) => (
-        <Scroll key={name} label={name}>
-          <h2>{name}</h2>
-          {skipped === '' ? <p class="quiet">{cases} cases</p> : <p class="note warn">Skipped: {skipped}</p>}
-          <table>
-            <tbody>
-              {scores.map((score) => (
-                <tr key={score.name}>
-                  <th scope="row">{score.name}</th>
-                  <td class="figure">{score.value.toFixed(4)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      ))}
     </>
   );
 }
