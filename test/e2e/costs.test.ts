@@ -10,6 +10,7 @@ import { billedActions } from '../../test-support/billed-actions.ts';
 import { withFields } from '../../test-support/experiments.ts';
 import { InstantStack } from '../../test-support/instant-stack.ts';
 import { until } from '../../test-support/processes.ts';
+import { reportData } from '../../test-support/report-data.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv } from '../cli/genenv-process.ts';
 
@@ -76,10 +77,8 @@ test('the report counts further attempts too', { timeout: 600_000 }, async () =>
   const counts = await settled('disturbed');
   const report = await genenv(['report', 'disturbed'], { GENENV_HOME: stack.home });
   expect(report.err).toBe('');
-  const html = readFileSync(join(stack.home, 'runs/disturbed/report.html'), 'utf8');
-  const [, cells = ''] =
-    /<table class="costs">.*<tbody>.*<tr><td class="figure">all<\/td>(.*?)<\/tr>/s.exec(html) ?? [];
-  const [actions] = [...cells.matchAll(/>([\d,]+)</g)].map(([, text]) => Number(text!.replace(',', '')));
+  const { view } = reportData(readFileSync(join(stack.home, 'runs/disturbed/report.html'), 'utf8'));
+  const actions = Number(view.costs?.rows.at(-1)?.[1]);
   expect(actions).toBe(sum(counts) - planned.run);
 });
 

@@ -74,7 +74,9 @@ test('an agent that reads words is asked on the policy server that has its check
     { name: 'bamboogle_closedbook', questions: 3, correct: 0, tooLong: 0 },
     { name: 'travelplanner_train_soleplanning', questions: 3, correct: 0, tooLong: 3, tokens: 0 },
   ]);
-  expect(chat.out).toMatch(/travelplanner_train_soleplanning: 3 of 3 questions were too long for the policy/);
+  expect(chat.out).toContain(
+    'travelplanner_train_soleplanning: 3 of 3 questions, with an answer of the most tokens, were too long',
+  );
   const completions = await evaluate(
     '--policy',
     'words',

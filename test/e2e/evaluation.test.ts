@@ -11,6 +11,7 @@ import type { experimentWorkflow as experiment } from '../../src/workflows/exper
 import { exampleExperiment, withFields } from '../../test-support/experiments.ts';
 import { InstantStack } from '../../test-support/instant-stack.ts';
 import { until } from '../../test-support/processes.ts';
+import { reportData } from '../../test-support/report-data.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv, startGenenv } from '../cli/genenv-process.ts';
 
@@ -238,8 +239,10 @@ test('an experiment evaluates its agent every so many epochs, its report draws i
       .map((line) => (JSON.parse(line) as CaseLine).correct),
   ).toEqual(Array.from({ length: 10 }, (_, index) => index % 2 === 0));
   const report = readFileSync(await writeReport({ home: stack.home, runId: 'evaluated' }), 'utf8');
-  expect(report).toContain('id="chart-benchmarks"');
-  expect(report).toContain('bamboogle_em_closedbook_first10');
+  const charts = reportData(report).view.figures.flatMap((section) => section.charts);
+  expect(JSON.stringify(charts.find(({ id }) => id === 'benchmarks'))).toContain(
+    'bamboogle_em_closedbook_first10',
+  );
   down = true;
   expect(await run('unevaluated')).toMatchObject({ outcome: 'finished', epochs: 3 });
   const { notes } = await workflow.getHandle('unevaluated').query<{ notes: string[] }>('progress');

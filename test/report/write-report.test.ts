@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EpochOutputs } from '../../src/report/run-data.ts';
 import { writeReport } from '../../src/report/write-report.ts';
-import type { ReportData } from '../../src/report/write-report.ts';
 import { tombstonePath } from '../../src/store/object-paths.ts';
+import { reportData } from '../../test-support/report-data.ts';
 import { makeRun } from './make-run.ts';
 import type { MadeRun } from './make-run.ts';
 import { worldLoader } from '../../src/worlds/registry.ts';
@@ -16,11 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** What the page holds, which its script shows. */
-const dataOf = (page: string) =>
-  JSON.parse(/id="report-data">(.*?)<\/script>/s.exec(page)?.[1] ?? 'null') as ReportData;
-const viewOf = (page: string) => dataOf(page).view;
-const samplesOf = (page: string) => dataOf(page).samples;
+const viewOf = (page: string) => reportData(page).view;
+const samplesOf = (page: string) => reportData(page).samples;
 /** All texts of the view. */
 const textOf = (page: string) =>
   textsIn(viewOf(page))
