@@ -1,12 +1,13 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { epochId } from '../formats/epoch-id.ts';
-import { atomicWrite } from '../store/atomic-write.ts';
+import { StagedFile } from '../store/atomic-write.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
 import { placedLines } from '../store/line-places.ts';
-import type { Place } from '../store/line-places.ts';
+import type { Place, PlacedLine } from '../store/line-places.ts';
 import { parseOrNull } from '../store/json-files.ts';
 import { linesOf } from '../store/object-integrity.ts';
+import { writeRecords } from '../store/object-store.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { readPlainFile } from '../store/plain-files.ts';
 import { FileRef } from '../store/references.ts';
@@ -89,11 +90,14 @@ export async function writeEpochIndex(
 ): Promise<void> {
   const { tasks = null, scores = null, decisions = null, rewards = null, traces = [] } = outputs;
   const files = { tasks, scores, decisions, rewards, traces };
-  const entries = await indexTasks(files, store);
-  const text = [{ version: 1, line, files }, ...entries]
-    .map((entry) => `${JSON.stringify(entry)}\n`)
-    .join('');
-  await atomicWrite(indexFile(runPath, epoch), text);
+  const file = indexFile(runPath, epoch);
+  const staged = await StagedFile.open(dirname(file));
+  try {
+    await writeRecords(staged, indexLines({ version: 1, line, files }, store));
+    await staged.commit(file);
+  } finally {
+    await staged.discard();
+  }
 }
 
 /**
@@ -121,28 +125,74 @@ export async function readEpochIndex(
   return tasks.length === (files.tasks?.count ?? 0) ? { files, tasks } : undefined;
 }
 
-async function indexTasks(files: IndexedFiles, store: ObjectStore): Promise<TaskEntry[]> {
-  const { tasks, scores, decisions, rewards, traces } = files;
-  if (tasks === null) return [];
-  const entries = new Map<string, TaskEntry>();
+/** The lines of an index, one by one: of a large epoch, only the places of rewards and traces are in memory. */
+async function* indexLines(
+  head: { version: 1; line: string; files: IndexedFiles },
+  store: ObjectStore,
+): AsyncGenerator<object> {
+  yield head;
+  const { tasks, scores, decisions, rewards, traces } = head.files;
+  if (tasks === null) return;
+  const rewardSpans = await spansByTask(rewards === null ? [] : [rewards], store);
+  const traceSpans = await spansByTask(traces, store);
+  // One score and one decision for each task, in the order of the tasks.
+  const scoreLines = new LinesInStep(scores === null ? null : await store.localPath(scores));
+  const decisionLines = new LinesInStep(decisions === null ? null : await store.localPath(decisions));
   for await (const { line, place } of placedLines(await store.localPath(tasks))) {
     const task = JSON.parse(line.toString('utf8')) as TaskRecord;
-    entries.set(task.id, entryOf(task, place));
+    const entry = entryOf(task, place);
+    const score = await scoreLines.takeLine(task.id);
+    if (score !== null) addScore(entry, JSON.parse(score.line.toString('utf8')) as ScoreRecord, score.place);
+    const decision = await decisionLines.takeLine(task.id);
+    if (decision !== null)
+      addDecision(entry, JSON.parse(decision.line.toString('utf8')) as FilterRecord, decision.place);
+    entry.places.rewards = placesIn(rewardSpans.get(task.id)).map((span) => span.place);
+    entry.places.traces = placesIn(traceSpans.get(task.id));
+    yield entry;
   }
-  if (scores !== null)
-    for await (const { line, place } of placedLines(await store.localPath(scores)))
-      addScore(entries, JSON.parse(line.toString('utf8')) as ScoreRecord, place);
-  if (decisions !== null)
-    for await (const { line, place } of placedLines(await store.localPath(decisions)))
-      addDecision(entries, JSON.parse(line.toString('utf8')) as FilterRecord, place);
-  if (rewards !== null)
-    for await (const [id, span] of taskSpans(await store.localPath(rewards)))
-      entries.get(id)?.places.rewards.push(span);
-  for (const [file, ref] of traces.entries())
-    for await (const [id, span] of taskSpans(await store.localPath(ref)))
-      entries.get(id)?.places.traces.push({ file, place: span });
-  return [...entries.values()];
 }
+
+/** The lines of a file that go with records read in the same order; one that belongs to no record is waited for. */
+class LinesInStep {
+  readonly #lines: AsyncIterator<PlacedLine>;
+  #next: Promise<IteratorResult<PlacedLine, undefined>>;
+
+  constructor(path: string | null) {
+    this.#lines = (path === null ? noLines() : placedLines(path))[Symbol.asyncIterator]();
+    this.#next = this.#lines.next() as Promise<IteratorResult<PlacedLine, undefined>>;
+    this.#next.catch(() => undefined);
+  }
+
+  /** The line of a task, if it is the next one. */
+  async takeLine(task: string): Promise<PlacedLine | null> {
+    const { value } = await this.#next;
+    if (value === undefined || taskIdOf(value.line) !== task) return null;
+    this.#next = this.#lines.next() as Promise<IteratorResult<PlacedLine, undefined>>;
+    return value;
+  }
+}
+
+async function* noLines(): AsyncGenerator<PlacedLine> {
+  // A file that the epoch does not have.
+}
+
+/** File, offset and bytes of each run of records that stand together, one after the other, by task. */
+async function spansByTask(refs: readonly FileRef[], store: ObjectStore): Promise<Map<string, number[]>> {
+  const spans = new Map<string, number[]>();
+  for (const [file, ref] of refs.entries())
+    for await (const [id, [offset, bytes]] of taskSpans(await store.localPath(ref))) {
+      const earlier = spans.get(id);
+      if (earlier === undefined) spans.set(id, [file, offset, bytes]);
+      else earlier.push(file, offset, bytes);
+    }
+  return spans;
+}
+
+const placesIn = (numbers: readonly number[] = []): { file: number; place: Place }[] =>
+  Array.from({ length: numbers.length / 3 }, (_, index) => ({
+    file: numbers[3 * index]!,
+    place: [numbers[3 * index + 1]!, numbers[3 * index + 2]!],
+  }));
 
 const entryOf = (task: TaskRecord, place: Place): TaskEntry => ({
   id: task.id,
@@ -160,17 +210,13 @@ const entryOf = (task: TaskRecord, place: Place): TaskEntry => ({
   places: { task: place, score: null, decision: null, rewards: [], traces: [] },
 });
 
-function addScore(entries: Map<string, TaskEntry>, score: ScoreRecord, place: Place): void {
-  const entry = entries.get(score.task_id);
-  if (entry === undefined) return;
+function addScore(entry: TaskEntry, score: ScoreRecord, place: Place): void {
   const { attempts, successes, success_rate: rate } = score;
   Object.assign(entry, { attempts, successes, rate });
   entry.places.score = place;
 }
 
-function addDecision(entries: Map<string, TaskEntry>, decision: FilterRecord, place: Place): void {
-  const entry = entries.get(decision.task_id);
-  if (entry === undefined) return;
+function addDecision(entry: TaskEntry, decision: FilterRecord, place: Place): void {
   entry.keptForAgent = decision.kept_for_agent;
   entry.keptForSimulator = decision.kept_for_environment;
   if (entry.valid && !(decision.kept_for_agent && decision.kept_for_environment))
