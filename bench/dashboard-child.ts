@@ -8,6 +8,7 @@ const [home] = process.argv.slice(2) as [string];
 const token = 'a-token-of-24-characters';
 const live = {
   state: 'interrupted',
+  isActive: false,
   progress: null,
   phases: [],
   jobs: [],

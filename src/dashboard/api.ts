@@ -21,6 +21,8 @@ export interface RunLine {
   arm: string;
   /** `running`, `finished`, `interrupted` and so on. */
   state: string;
+  /** Whether a workflow works on it, or waits for somebody. */
+  isActive: boolean;
   epoch: number;
   epochs: number;
   /** p̂ of the last epochs, oldest first. */
@@ -56,6 +58,8 @@ export interface PhaseAttempt {
 /** What only Temporal knows of a run. */
 export interface LiveView {
   state: string;
+  /** Whether a workflow works on it, or waits for somebody. */
+  isActive: boolean;
   /** Only while it runs and its worker answers. */
   progress: Progress | null;
   phases: PhaseAttempt[];
@@ -112,13 +116,15 @@ export interface TaskLine {
 /** A page of an epoch's tasks. */
 export interface TasksPage {
   epoch: number;
-  /** `ready`; `making` while the index is made; `missing` if the records are pruned or damaged. */
-  index: 'ready' | 'making' | 'missing';
+  /** `ready`; `pending` while the index is made; `missing` if the records are pruned or damaged. */
+  index: 'ready' | 'pending' | 'missing';
   /** Why the index is missing. */
   problem: string;
   /** All tasks of the epoch, and those that match the filters. */
   total: number;
   matching: number;
+  /** Tasks that a page has at most. */
+  pageSize: number;
   kinds: string[];
   reasons: string[];
   tasks: TaskLine[];
@@ -205,6 +211,8 @@ export interface EvaluationPage {
 export interface CasesPage {
   total: number;
   matching: number;
+  /** Cases that a page has at most. */
+  pageSize: number;
   suites: string[];
   cases: CaseLine[];
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { sha256 } from '../store/canonical-json.ts';
 import { readEpochIndex, writeEpochIndex } from '../runs/epoch-index.ts';
 import type { EpochIndex, TaskEntry } from '../runs/epoch-index.ts';
 import type { ViewedRun } from '../report/run-view.ts';
@@ -7,7 +6,7 @@ import type { EpochRow } from '../report/run-data.ts';
 import type { RunFolder } from '../runs/run-folder.ts';
 import type { TaskLine, TasksPage } from './api.ts';
 
-export const PAGE_TASKS = 50;
+const PAGE_TASKS = 50;
 /** Indexes in memory: one of 12,500 tasks takes about 20 MB. */
 const MAX_INDEXES = 4;
 
@@ -24,7 +23,7 @@ export const taskQuerySchema = z.object({
 });
 export type TaskQuery = z.infer<typeof taskQuerySchema>;
 
-type IndexState = { index: EpochIndex } | { making: true } | { problem: string };
+type IndexState = { index: EpochIndex } | { isPending: true } | { problem: string };
 
 /** The tasks of epochs by their indexes. An index that is missing is made in the background, not in a request. */
 export class EpochTasks {
@@ -46,10 +45,11 @@ export class EpochTasks {
       problem: '',
       total: row.outputs.tasks?.count ?? 0,
       matching: 0,
+      pageSize: PAGE_TASKS,
       kinds: [],
       reasons: [],
     };
-    if ('making' in state) return { ...empty, index: 'making', tasks: [] };
+    if ('isPending' in state) return { ...empty, index: 'pending', tasks: [] };
     if ('problem' in state) return { ...empty, index: 'missing', problem: state.problem, tasks: [] };
     const { tasks } = state.index;
     const matching = tasks.flatMap((task, index) => (matches(task, query) ? [lineOf(task, index)] : []));
@@ -67,7 +67,7 @@ export class EpochTasks {
   /** The index of an epoch, or what is in its place. */
   async state(folder: RunFolder, { store }: ViewedRun, row: EpochRow): Promise<IndexState> {
     const line = row.line ?? '';
-    const key = sha256(`${folder.id} ${row.epoch} ${line}`);
+    const key = `${folder.id} ${row.epoch} ${line}`;
     const index = this.#indexes.get(key) ?? (await readEpochIndex(folder.path, { epoch: row.epoch, line }));
     if (index !== undefined) {
       this.#keep(key, index);
@@ -81,7 +81,7 @@ export class EpochTasks {
         .finally(() => this.#making.delete(key));
       this.#making.set(key, made);
     }
-    return { making: true };
+    return { isPending: true };
   }
 
   #keep(key: string, index: EpochIndex): void {

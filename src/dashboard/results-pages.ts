@@ -1,14 +1,15 @@
-import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { armRuns } from '../comparison/plan.ts';
 import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
+import { listResults } from '../runs/list-results.ts';
 import { ComparisonFolder, EvaluationFolder } from '../runs/result-folders.ts';
-import { isRunId } from '../store/phase-cache.ts';
-import { undefinedIfMissing } from '../store/errors.ts';
+import { isPlainFile } from '../store/plain-files.ts';
 import type { CaseLine } from '../types/evaluation-types.ts';
 import type { CasesPage, ComparisonPage, EvaluationPage, HomeView } from './api.ts';
+import { fileStamp } from './file-stamp.ts';
+import { StampedCache } from './stamped-cache.ts';
 
 const text = z.string().max(100_000);
 const number = z.number().nullable();
@@ -34,6 +35,7 @@ const summarySchema = z.object({
 });
 
 const PAGE_CASES = 25;
+const MAX_LINES = 10_000;
 
 /** Filters of a table of cases, as they stand in an address. */
 export const caseQuerySchema = z.object({
@@ -58,8 +60,10 @@ function matches(line: CaseLine, { suite, verdict, text: wanted }: CaseQuery): b
 export class ResultsPages {
   readonly #comparisons: string;
   readonly #evaluations: string;
-  /** The evaluation that was looked at last. */
-  #last: { stamp: string; view: EvaluationView } | undefined;
+  readonly #comparisonLines = new StampedCache<HomeView['comparisons']>(MAX_LINES);
+  readonly #evaluationLines = new StampedCache<HomeView['evaluations'][number]>(MAX_LINES);
+  /** With all cases, so one alone. */
+  readonly #views = new StampedCache<EvaluationView | undefined>(1);
 
   constructor(home: string) {
     this.#comparisons = join(home, 'comparisons');
@@ -67,18 +71,21 @@ export class ResultsPages {
   }
 
   async comparisons(): Promise<HomeView['comparisons']> {
-    const ids = await folderIds(this.#comparisons);
-    const lines = await Promise.all(
-      ids.map(async (id) => {
-        const folder = new ComparisonFolder(this.#comparisons, id);
-        const started = await folder.read().catch(() => undefined);
-        if (started === undefined) return [];
-        const { arms, seeds } = started.comparison;
-        const isSummarized = await exists(folder.summaryFile);
-        return [{ id, arms: Object.keys(arms).length, seeds: seeds.length, isSummarized }];
-      }),
-    );
+    const ids = await listResults(this.#comparisons);
+    const lines = await Promise.all(ids.map((id) => this.#comparisonLine(id).catch(() => [])));
     return lines.flat();
+  }
+
+  async #comparisonLine(id: string): Promise<HomeView['comparisons']> {
+    const folder = new ComparisonFolder(this.#comparisons, id);
+    const stamp = await fileStamp([folder.comparisonFile, folder.summaryFile]);
+    return this.#comparisonLines.get(id, stamp, async () => {
+      const started = await folder.read();
+      if (started === undefined) return [];
+      const { arms, seeds } = started.comparison;
+      const isSummarized = await isPlainFile(folder.summaryFile);
+      return [{ id, arms: Object.keys(arms).length, seeds: seeds.length, isSummarized }];
+    });
   }
 
   async comparison(id: string): Promise<ComparisonPage | undefined> {
@@ -96,60 +103,59 @@ export class ResultsPages {
       })),
       seeds,
       summary: summary === undefined ? null : summaryOf(summary),
-      hasReport: await exists(folder.reportFile),
+      hasReport: await isPlainFile(folder.reportFile),
     };
   }
 
   async evaluations(): Promise<HomeView['evaluations']> {
-    const ids = await folderIds(this.#evaluations);
-    return Promise.all(
-      ids.map(async (id) => {
-        const results = await new EvaluationFolder(this.#evaluations, id)
-          .readResults()
-          .catch(() => undefined);
-        const scores = (results?.suites ?? []).flatMap((suite) =>
-          suite.skipped === null ? suite.scores.slice(0, 1).map(({ name, value }) => ({ name, value })) : [],
-        );
-        return { id, hasEnded: results !== undefined, scores };
-      }),
-    );
+    const ids = await listResults(this.#evaluations);
+    return Promise.all(ids.map((id) => this.#evaluationLine(id)));
+  }
+
+  async #evaluationLine(id: string): Promise<HomeView['evaluations'][number]> {
+    const folder = new EvaluationFolder(this.#evaluations, id);
+    return this.#evaluationLines.get(id, await fileStamp([folder.resultsFile]), async () => {
+      const results = await folder.readResults().catch(() => undefined);
+      const scores = (results?.suites ?? []).flatMap((suite) =>
+        suite.skipped === null ? suite.scores.slice(0, 1).map(({ name, value }) => ({ name, value })) : [],
+      );
+      return { id, hasEnded: results !== undefined, scores };
+    });
   }
 
   async evaluation(id: string): Promise<EvaluationPage | undefined> {
     const folder = new EvaluationFolder(this.#evaluations, id);
     if ((await folder.read()) === undefined) return undefined;
-    const viewed = await this.#viewed(folder);
+    const view = await this.#view(id);
     return {
       id,
       // Thousands of cases come a page at a time.
-      view: viewed === undefined ? null : { ...viewed, cases: [] },
-      hasReport: await exists(folder.reportFile),
+      view: view === undefined ? null : { ...view, cases: [] },
+      hasReport: await isPlainFile(folder.reportFile),
     };
   }
 
   /** Some of an evaluation's cases; undefined before its end. */
   async cases(id: string, query: CaseQuery): Promise<CasesPage | undefined> {
-    const viewed = await this.#viewed(new EvaluationFolder(this.#evaluations, id));
-    if (viewed === undefined) return undefined;
-    const matching = viewed.cases.filter((line) => matches(line, query));
+    const view = await this.#view(id);
+    if (view === undefined) return undefined;
+    const matching = view.cases.filter((line) => matches(line, query));
     return {
-      total: viewed.cases.length,
+      total: view.cases.length,
       matching: matching.length,
-      suites: viewed.suites.map(({ name }) => name),
+      pageSize: PAGE_CASES,
+      suites: view.suites.map(({ name }) => name),
       cases: matching.slice(query.offset, query.offset + PAGE_CASES),
     };
   }
 
-  /** The view of an evaluation, which never changes once it has ended but by judging again. */
-  async #viewed(folder: EvaluationFolder): Promise<EvaluationView | undefined> {
-    const entry = await undefinedIfMissing(stat(folder.resultsFile));
-    const stamp = entry === undefined ? '' : `${folder.path} ${entry.size} ${entry.mtimeMs}`;
-    if (this.#last?.stamp === stamp) return this.#last.view;
-    const results = await folder.readResults();
-    if (results === undefined) return undefined;
-    const view = evaluationView(results, (await folder.readCases()) ?? '');
-    this.#last = { stamp, view };
-    return view;
+  /** The view of an evaluation that has ended. */
+  async #view(id: string): Promise<EvaluationView | undefined> {
+    const folder = new EvaluationFolder(this.#evaluations, id);
+    return this.#views.get(id, await fileStamp([folder.resultsFile, folder.casesFile]), async () => {
+      const results = await folder.readResults();
+      return results && evaluationView(results, (await folder.readCases()) ?? '');
+    });
   }
 
   /** The file of a report that was written for people. */
@@ -180,14 +186,3 @@ function summaryOf(json: string): ComparisonPage['summary'] {
 }
 
 const fixed = (value: number | null): string => (value === null ? '–' : value.toFixed(3).replace('-', '−'));
-
-async function folderIds(root: string): Promise<string[]> {
-  const entries = (await undefinedIfMissing(readdir(root, { withFileTypes: true }))) ?? [];
-  return entries
-    .filter((entry) => entry.isDirectory() && isRunId(entry.name))
-    .map(({ name }) => name)
-    .sort();
-}
-
-const exists = async (file: string): Promise<boolean> =>
-  (await undefinedIfMissing(stat(file)))?.isFile() === true;

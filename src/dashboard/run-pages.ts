@@ -1,29 +1,36 @@
-import { stat } from 'node:fs/promises';
 import { armName } from '../config/arms.ts';
 import { guards } from '../report/guards.ts';
 import { loadRun } from '../report/load-run.ts';
 import { measured, series, trained } from '../report/run-data.ts';
+import type { RunData } from '../report/run-data.ts';
 import { failureOf, heldOutOf, stateOf, viewRun } from '../report/run-view.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
-import type { RunLine, RunPage } from './api.ts';
+import type { LiveView, RunLine, RunPage } from './api.ts';
 import { familyOf } from './family.ts';
+import { fileStamp } from './file-stamp.ts';
 import type { LiveSource } from './live-source.ts';
 import { settingsChanges } from './settings-changes.ts';
+import { StampedCache } from './stamped-cache.ts';
 
 const COURSE_EPOCHS = 60;
-/** Runs that are kept in memory: those that were looked at last. */
-const MAX_CACHED = 24;
-/** How often the files of a run are looked for in a bucket: each time takes some requests. */
+/** Runs that are kept in memory, whole and as lines. */
+const MAX_RUNS = 24;
+const MAX_LINES = 10_000;
+/** How often the files of a run, and the list of runs, are looked for in a bucket: each time takes some requests. */
 const REFRESH_MS = 10_000;
-/** How long what Temporal said is taken as true. */
-const LIVE_MS = 1_500;
+/** How long what Temporal said, and the list of runs on a disk, are taken as true. */
+const LIVE_MS = 1_000;
 
-interface Cached<T> {
-  stamp: string;
-  value: Promise<T>;
+/** What the files of a run say of its line. */
+interface FileLine {
+  fields: Omit<RunLine, 'state' | 'isActive' | 'secondsLeft' | 'phase'>;
+  isFinished: boolean;
+  /** Epochs; null if the settings cannot be read. */
+  planned: number | null;
 }
 
 /** Reads runs for the pages. A run is read again when one of its files has changed. */
@@ -31,8 +38,10 @@ export class RunPages {
   readonly #home: string;
   readonly #loadWorld: LoadWorld;
   readonly #source: LiveSource;
-  readonly #runs = new Map<string, Cached<ViewedRun>>();
-  readonly #lines = new Map<string, Cached<RunLine>>();
+  readonly #runs = new StampedCache<ViewedRun>(MAX_RUNS);
+  readonly #lines = new StampedCache<FileLine>(MAX_LINES);
+  readonly #lives = new StampedCache<LiveView>(MAX_LINES);
+  readonly #folders = new StampedCache<RunFolder[]>(1);
   readonly #refreshed = new Map<string, number>();
 
   constructor(home: string, loadWorld: LoadWorld, source: LiveSource) {
@@ -41,12 +50,17 @@ export class RunPages {
     this.#source = source;
   }
 
-  folder(id: string): RunFolder {
-    return new RunFolder(runsFolder(this.#home), id);
+  /** The folder of a run; undefined if there is none. */
+  async folder(id: string): Promise<RunFolder | undefined> {
+    const named = (folder: RunFolder): boolean => folder.id === id;
+    // One that was made a moment ago is not in the list yet.
+    return (await this.folders()).find(named) ?? (await RunFolder.list(runsFolder(this.#home))).find(named);
   }
 
   folders(): Promise<RunFolder[]> {
-    return RunFolder.list(runsFolder(this.#home));
+    const root = runsFolder(this.#home);
+    const moment = sharedPlace(root) === undefined ? LIVE_MS : REFRESH_MS;
+    return this.#folders.get('', momentStamp(moment), () => RunFolder.list(root));
   }
 
   /** Changes when a file of the run does. What a bucket has of it is brought to this disk first. */
@@ -56,98 +70,106 @@ export class RunPages {
       this.#refreshed.set(folder.id, now);
       await folder.refresh();
     }
-    return fileStamp(folder);
+    const { experimentFile, ledgerFile, metricsFile, eventsFile, retunesFile, forkFile } = folder;
+    return fileStamp([experimentFile, ledgerFile, metricsFile, eventsFile, retunesFile, forkFile]);
   }
 
-  /** @throws Error if there is no such run */
-  async viewed(id: string): Promise<ViewedRun> {
-    const stamp = await this.stamp(this.folder(id));
-    const cached = this.#runs.get(id);
-    this.#runs.delete(id);
-    const value =
-      cached?.stamp === stamp
-        ? cached.value
-        : viewRun({ home: this.#home, runId: id, loadWorld: this.#loadWorld });
-    value.catch(() => this.#runs.delete(id));
-    this.#runs.set(id, { stamp, value });
-    for (const [oldest] of this.#runs) {
-      if (this.#runs.size <= MAX_CACHED) break;
-      this.#runs.delete(oldest);
-    }
-    return value;
+  /** A run with what its pages are made of. @throws Error if there is no such run */
+  async load(folder: RunFolder): Promise<ViewedRun> {
+    const { id } = folder;
+    return this.#runs.get(id, await this.stamp(folder), () =>
+      viewRun({ home: this.#home, runId: id, loadWorld: this.#loadWorld }),
+    );
   }
 
-  /** @throws Error if there is no such run */
-  async page(id: string): Promise<RunPage> {
-    const { view, run } = await this.viewed(id);
-    const folder = this.folder(id);
-    const [live, family] = await Promise.all([
-      this.#source.live(folder, { epoch: view.progress.committed, isFinished: view.state.tone === 'good' }),
-      familyOf(folder, await this.folders()),
+  async page(folder: RunFolder): Promise<RunPage> {
+    const [{ view, run }, live, folders] = await Promise.all([
+      this.load(folder),
+      this.live(folder),
+      this.folders(),
     ]);
-    return { view, live, family, changes: settingsChanges(run) };
+    return { view, live, family: await familyOf(folder, folders), changes: settingsChanges(run) };
   }
 
-  /** A run's line in the overview, new when its files have changed, or after a moment while it runs. */
+  /** What Temporal knows of a run. Of its files, only how far it is counts. */
+  async live(folder: RunFolder): Promise<LiveView> {
+    return this.#liveOf(folder, await this.#fileLine(folder));
+  }
+
+  /** A run's line in the overview; one that cannot be read says why. */
   async line(folder: RunFolder): Promise<RunLine> {
-    const files = await this.stamp(folder);
-    const cached = this.#lines.get(folder.id);
-    const moment = cached?.stamp.startsWith('finished ') ? '' : ` ${Math.floor(Date.now() / LIVE_MS)}`;
-    if (cached && (cached.stamp === `finished ${files}` || cached.stamp === files + moment))
-      return cached.value;
-    const value = this.#readLine(folder);
-    const stamp = files + moment;
-    this.#lines.set(folder.id, { stamp, value });
-    const line = await value;
-    if (line.state === 'finished') this.#lines.set(folder.id, { stamp: `finished ${files}`, value });
-    return line;
-  }
-
-  async #readLine(folder: RunFolder): Promise<RunLine> {
     try {
-      const run = await loadRun({ home: this.#home, runId: folder.id });
-      const committed = run.rows.at(-1)?.epoch ?? 0;
-      const planned = run.experiment?.epochs ?? null;
-      const isFinished = stateOf(run).tone === 'good';
-      const { state, progress, phases } = await this.#source.live(folder, { epoch: committed, isFinished });
-      const seconds = progress?.epochSeconds ?? null;
-      const heldOut = run.rows.map(heldOutOf);
-      const failure = failureOf(run);
-      const isActive = ['running', 'paused', 'stopping'].includes(state);
-      return {
-        id: folder.id,
-        arm: run.experiment === null ? '' : armName(run.experiment.arm),
-        state,
-        epoch: committed,
-        epochs: planned ?? committed,
-        success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS),
-        heldOut: measured(heldOut).at(-1) ?? null,
-        heldOutCourse: measured(heldOut).slice(-COURSE_EPOCHS),
-        updated: run.rows.at(-1)?.at ?? null,
-        secondsLeft:
-          isActive && seconds !== null && planned !== null ? (planned - committed) * seconds : null,
-        phase: isActive ? (progress?.phase ?? '') : '',
-        attention: [
-          ...(failure === null ? [] : [`it failed: ${failure}`]),
-          ...phases
-            .filter(({ attempt }) => attempt > 1)
-            .map(({ phase, attempt, lastFailure }) => `${phase}, attempt ${attempt}: ${lastFailure}`),
-          ...(progress?.waiting ? [`waits for ${progress.waiting.server}`] : []),
-          ...guards(trained(run.rows), run.experiment)
-            .filter((guard) => guard.state === 'warn')
-            .map(({ label }) => `guard: ${label}`),
-        ],
-      };
+      const line = await this.#fileLine(folder);
+      return lineOf(line, await this.#liveOf(folder, line));
     } catch (error) {
       return unreadableLine(folder.id, error instanceof Error ? error.message : String(error));
     }
   }
+
+  #liveOf(folder: RunFolder, { fields: { epoch }, isFinished }: FileLine): Promise<LiveView> {
+    const stamp = isFinished ? 'finished' : `${epoch} ${momentStamp(LIVE_MS)}`;
+    return this.#lives.get(folder.id, stamp, () => this.#source.live(folder, { epoch, isFinished }));
+  }
+
+  async #fileLine(folder: RunFolder): Promise<FileLine> {
+    return this.#lines.get(folder.id, await this.stamp(folder), async () =>
+      fileLine(await loadRun({ home: this.#home, runId: folder.id })),
+    );
+  }
+}
+
+const momentStamp = (ms: number): string => String(Math.floor(Date.now() / ms));
+
+function fileLine(run: RunData): FileLine {
+  const committed = run.rows.at(-1)?.epoch ?? 0;
+  const planned = run.experiment?.epochs ?? null;
+  const heldOut = measured(run.rows.map(heldOutOf));
+  const failure = failureOf(run);
+  return {
+    fields: {
+      id: run.runId,
+      arm: run.experiment === null ? '' : armName(run.experiment.arm),
+      epoch: committed,
+      epochs: planned ?? committed,
+      success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS),
+      heldOut: heldOut.at(-1) ?? null,
+      heldOutCourse: heldOut.slice(-COURSE_EPOCHS),
+      updated: run.rows.at(-1)?.at ?? null,
+      attention: [
+        ...(failure === null ? [] : [`it failed: ${failure}`]),
+        ...guards(trained(run.rows), run.experiment)
+          .filter((guard) => guard.state === 'warn')
+          .map(({ label }) => `guard: ${label}`),
+      ],
+    },
+    isFinished: stateOf(run).tone === 'good',
+    planned,
+  };
+}
+
+function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phases }: LiveView): RunLine {
+  const seconds = progress?.epochSeconds ?? null;
+  return {
+    ...fields,
+    state,
+    isActive,
+    secondsLeft: isActive && seconds !== null && planned !== null ? (planned - fields.epoch) * seconds : null,
+    phase: isActive ? (progress?.phase ?? '') : '',
+    attention: [
+      ...phases
+        .filter(({ attempt }) => attempt > 1)
+        .map(({ phase, attempt, lastFailure }) => `${phase}, attempt ${attempt}: ${lastFailure}`),
+      ...(progress?.waiting ? [`waits for ${progress.waiting.server}`] : []),
+      ...fields.attention,
+    ],
+  };
 }
 
 const unreadableLine = (id: string, problem: string): RunLine => ({
   id,
   arm: '',
   state: 'unreadable',
+  isActive: false,
   epoch: 0,
   epochs: 0,
   success: [],
@@ -158,16 +180,3 @@ const unreadableLine = (id: string, problem: string): RunLine => ({
   phase: '',
   attention: [problem],
 });
-
-async function fileStamp(folder: RunFolder): Promise<string> {
-  const files = [
-    folder.experimentFile,
-    folder.ledgerFile,
-    folder.metricsFile,
-    folder.eventsFile,
-    folder.retunesFile,
-    folder.forkFile,
-  ];
-  const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
-  return stats.map((entry) => (entry === null ? '-' : `${entry.size}.${entry.mtimeMs}`)).join(' ');
-}

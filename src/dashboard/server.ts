@@ -4,6 +4,7 @@ import { createBoundedServer } from '../async/bounded-server.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { isRunId } from '../store/phase-cache.ts';
 import { readPlainFile } from '../store/plain-files.ts';
+import type { ViewedRun } from '../report/run-view.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { Access, Refusal } from './access.ts';
@@ -98,7 +99,7 @@ export class Dashboard {
     runs: (parts, query) => this.#runAnswer(parts, query),
     compare: async (_, query) => {
       const { runs, ...view } = compareQuerySchema.parse(Object.fromEntries(query));
-      return comparePage(await Promise.all(runs.map((id) => this.#runs.viewed(checkedId(id)))), view);
+      return comparePage(await Promise.all(runs.map((id) => this.#loadRun(id))), view);
     },
     comparisons: ([id = '']) => this.#results.comparison(checkedId(id)),
     evaluations: ([id = '', part], query) =>
@@ -124,12 +125,12 @@ export class Dashboard {
     [id = '', part, epoch, , index]: string[],
     query: URLSearchParams,
   ): Promise<RunPage | RunPage['live'] | TasksPage | TaskPage | undefined> {
-    const folder = this.#runs.folder(checkedId(id));
-    if (!(await this.#runs.folders()).some((existing) => existing.id === id)) return undefined;
-    if (part === undefined) return this.#runs.page(id);
-    if (part === 'live') return (await this.#runs.page(id)).live;
+    const folder = await this.#runs.folder(id);
+    if (folder === undefined) return undefined;
+    if (part === undefined) return this.#runs.page(folder);
+    if (part === 'live') return this.#runs.live(folder);
     if (part !== 'epochs') return undefined;
-    const viewed = await this.#runs.viewed(id);
+    const viewed = await this.#runs.load(folder);
     const number = wholeNumber(epoch);
     if (index === undefined)
       return this.#tasks.page(folder, viewed, number, taskQuerySchema.parse(Object.fromEntries(query)));
@@ -143,6 +144,13 @@ export class Dashboard {
     );
   }
 
+  /** @throws Refusal if there is no such run */
+  async #loadRun(id: string): Promise<ViewedRun> {
+    const folder = await this.#runs.folder(id);
+    if (folder === undefined) throw new Refusal(404, `there is no run ${JSON.stringify(id)}`);
+    return this.#runs.load(folder);
+  }
+
   async #sendReport(response: ServerResponse, kind: string, [id = '']: string[]): Promise<void> {
     if (kind !== 'comparisons' && kind !== 'evaluations') throw new Refusal(404, 'no such report');
     const page = await undefinedIfMissing(readPlainFile(this.#results.reportFile(kind, checkedId(id))));
@@ -154,7 +162,7 @@ export class Dashboard {
 
 /** Those under way first, then by their last commit, the newest first. */
 const byInterest = (a: RunLine, b: RunLine): number =>
-  Number(b.phase !== '') - Number(a.phase !== '') || (b.updated ?? '').localeCompare(a.updated ?? '');
+  Number(b.isActive) - Number(a.isActive) || (b.updated ?? '').localeCompare(a.updated ?? '');
 
 function checkedId(id: string): string {
   if (!isRunId(id)) throw new Refusal(404, 'nothing of that name');

@@ -24,7 +24,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     growing = await growingRun(home);
     await makeEvaluation(home, 'sums', someCases('sums', 30, { answer: '<img src=x onerror=alert(1)>' }));
     served = await serveDashboard(home);
-    served.source.views.set('growing', { state: 'running' });
+    served.source.views.set('growing', { state: 'running', isActive: true });
     browser = await launchChromium();
   });
   afterAll(async () => {
@@ -95,6 +95,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
   test('says what is under way, and why a phase is tried again', async () => {
     served.source.views.set('growing', {
       state: 'running',
+      isActive: true,
       phases: [
         {
           phase: 'rollOut',
@@ -113,7 +114,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
       '<img src=x onerror=alert(1)> connection refused',
     );
     expect(await page.locator('.now a').first().getAttribute('href')).toContain('/workflows/growing');
-    served.source.views.set('growing', { state: 'running' });
+    served.source.views.set('growing', { state: 'running', isActive: true });
   });
 
   test('compares runs that were chosen', async () => {
@@ -185,7 +186,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     await expect.poll(stroke).not.toBe(light);
   });
 
-  test('says so when its server is gone, and goes on when it is back', async () => {
+  test('says so when its server is gone, and resumes when it is back', async () => {
     await page.route('**/api/**', (route) => route.abort());
     await page.evaluate(`location.hash = '#/runs/finished'`);
     await page.waitForSelector('[role=alert]');

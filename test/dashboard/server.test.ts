@@ -36,7 +36,7 @@ afterAll(async () => {
 
 /** A page of tasks, once its index is made. */
 async function tasksOf(path: string): Promise<TasksPage> {
-  await expect.poll(async () => (await served.json<TasksPage>(path)).index).not.toBe('making');
+  await expect.poll(async () => (await served.json<TasksPage>(path)).index).not.toBe('pending');
   return served.json<TasksPage>(path);
 }
 const outputsOf = async (epoch: number): Promise<{ tasks: FileRef; rewards: FileRef; traces: FileRef[] }> =>
@@ -96,6 +96,7 @@ describe('what it answers', () => {
   test('a run that waits needs attention, with the reason of the attempt before', async () => {
     served.source.views.set('made', {
       state: 'running',
+      isActive: true,
       phases: [
         {
           phase: 'rollOut',

@@ -14,6 +14,7 @@ export class FixedSource implements LiveSource {
   live({ id }: { id: string }, { isFinished }: { isFinished: boolean }): Promise<LiveView> {
     return Promise.resolve({
       state: isFinished ? 'finished' : 'interrupted',
+      isActive: false,
       progress: null,
       phases: [],
       jobs: [],

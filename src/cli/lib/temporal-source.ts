@@ -25,6 +25,7 @@ export class TemporalSource implements LiveSource {
     const temporalUi = this.#ui === null ? null : `${this.#ui}/namespaces/default/workflows/${folder.id}`;
     const ended = {
       state: 'finished',
+      isActive: false,
       progress: null,
       phases: [],
       jobs: [],
@@ -43,7 +44,7 @@ export class TemporalSource implements LiveSource {
         ? [[], []]
         : await Promise.all([phaseAttempts(client, folder.id, epoch), currentJobs(client, folder.id, epoch)]);
     const resumeCommand = resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null;
-    return { ...current, phases, jobs, temporalUi, resumeCommand };
+    return { ...current, isActive, phases, jobs, temporalUi, resumeCommand };
   }
 }
 

@@ -1,11 +1,11 @@
 import { Heads, Scroll } from '../../report/client/run-parts.tsx';
 import { Choice, FilterFields } from '../../report/client/task-browser.tsx';
+import { formatRate } from '../../report/format.ts';
 import type { TaskLine, TasksPage } from '../api.ts';
-import { percent, Problem, Unread } from './parts.tsx';
+import { Pager, Problem, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo, replaceQuery } from './router.ts';
 
-const PAGE_TASKS = 50;
 const filterNames = ['kind', 'valid', 'kept', 'reason', 'low', 'high', 'text'] as const;
 type FilterName = (typeof filterNames)[number];
 
@@ -22,7 +22,7 @@ export function EpochPage({ run, epoch, query }: EpochPageProps) {
   );
   const { value: page, problem, reload } = resource;
   useServerEvents((event) => {
-    if (event === 'tick' && (page?.index === 'making' || problem !== null)) reload();
+    if (event === 'tick' && (page?.index === 'pending' || problem !== null)) reload();
   });
   const filters = Object.fromEntries(
     filterNames.map((name) => [name, query.get(name) ?? defaults[name]]),
@@ -105,15 +105,15 @@ interface TasksProps {
 }
 
 function Tasks({ run, page, query, offset, onPage }: TasksProps) {
-  const { index, problem, total, matching, tasks, epoch } = page;
-  if (index === 'making') return <p class="quiet">The index of this epoch is being made …</p>;
+  const { index, problem, total, matching, pageSize, tasks, epoch } = page;
+  if (index === 'pending') return <p class="quiet">The index of this epoch is being made …</p>;
   if (index === 'missing') return <p class="note warn">Its tasks cannot be shown: {problem}</p>;
   if (total === 0) return <p class="quiet">This epoch has no tasks.</p>;
   return (
     <>
       <p class="quiet" id="task-count" aria-live="polite">
         {matching} of {total} tasks
-        {matching > PAGE_TASKS && `; ${offset + 1} to ${Math.min(matching, offset + PAGE_TASKS)} are shown`}
+        {matching > pageSize && `; ${offset + 1} to ${Math.min(matching, offset + pageSize)} are shown`}
       </p>
       <Scroll label="Tasks">
         <table class="tasks">
@@ -140,24 +140,7 @@ function Tasks({ run, page, query, offset, onPage }: TasksProps) {
           </tbody>
         </table>
       </Scroll>
-      {matching > PAGE_TASKS && (
-        <p>
-          <button
-            type="button"
-            disabled={offset === 0}
-            onClick={() => onPage(Math.max(0, offset - PAGE_TASKS))}
-          >
-            Tasks before
-          </button>{' '}
-          <button
-            type="button"
-            disabled={offset + PAGE_TASKS >= matching}
-            onClick={() => onPage(offset + PAGE_TASKS)}
-          >
-            Tasks after
-          </button>
-        </p>
-      )}
+      <Pager items="Tasks" offset={offset} matching={matching} pageSize={pageSize} onPage={onPage} />
     </>
   );
 }
@@ -170,7 +153,7 @@ const Line = ({ task, href }: { task: TaskLine; href: string }) => (
     <td>{task.kind}</td>
     <td class="figure">{task.difficulty}</td>
     <td class="figure">{task.attempts === 0 ? '–' : `${task.successes}/${task.attempts}`}</td>
-    <td class="figure">{percent(task.rate)}</td>
+    <td class="figure">{formatRate(task.rate)}</td>
     <td>
       <Use kept={task.keptForSimulator} task={task} />
     </td>

@@ -2,11 +2,9 @@ import { Heads, Scroll } from '../../report/client/run-parts.tsx';
 import { Choice } from '../../report/client/task-browser.tsx';
 import type { EvaluationView, FigureView, SuiteView } from '../../evaluation/evaluation-view.ts';
 import type { CasesPage, EvaluationPage as EvaluationPageData } from '../api.ts';
-import { Problem, Unread } from './parts.tsx';
+import { Pager, Problem, Unread } from './parts.tsx';
 import { useResource } from './resource.ts';
 import { replaceQuery } from './router.ts';
-
-const PAGE_CASES = 25;
 
 /** An evaluation: its figures with intervals beside the paper's, and its cases. */
 export function EvaluationPage({ id, query }: { id: string; query: URLSearchParams }) {
@@ -161,24 +159,13 @@ function Cases({ id, query }: { id: string; query: URLSearchParams }) {
           {page.cases.map((line) => (
             <Case key={`${line.suite} ${line.id}`} line={line} />
           ))}
-          {page.matching > PAGE_CASES && (
-            <p>
-              <button
-                type="button"
-                disabled={offset === 0}
-                onClick={() => show({ offset: String(Math.max(0, offset - PAGE_CASES)) })}
-              >
-                Cases before
-              </button>{' '}
-              <button
-                type="button"
-                disabled={offset + PAGE_CASES >= page.matching}
-                onClick={() => show({ offset: String(offset + PAGE_CASES) })}
-              >
-                Cases after
-              </button>
-            </p>
-          )}
+          <Pager
+            items="Cases"
+            offset={offset}
+            matching={page.matching}
+            pageSize={page.pageSize}
+            onPage={(at) => show({ offset: String(at) })}
+          />
         </>
       )}
     </>

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Heads, Scroll, Sparkline } from '../../report/client/run-parts.tsx';
+import { formatDuration, formatRate } from '../../report/format.ts';
 import type { HomeView, RunLine } from '../api.ts';
-import { durationText, percent, Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
+import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { go, linkTo } from './router.ts';
-
-const active = new Set(['running', 'paused', 'stopping', 'preparing']);
 
 /** All runs, what each does now, and what needs attention. */
 export function OverviewPage() {
@@ -14,7 +13,7 @@ export function OverviewPage() {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [text, setText] = useState('');
   useServerEvents((event) => {
-    if (event !== 'tick' || (home?.runs.some(({ state }) => active.has(state)) ?? problem !== null)) reload();
+    if (event !== 'tick' || (home?.runs.some(({ isActive }) => isActive) ?? problem !== null)) reload();
   });
   if (home === null) return <Unread resource={resource} />;
   const runs = home.runs.filter(({ id, arm }) => `${id} ${arm}`.toLowerCase().includes(text.toLowerCase()));
@@ -110,7 +109,7 @@ const RunTable = ({ runs, chosen, choose }: RunTableProps) => (
             <td>
               <Course values={run.heldOutCourse} />
             </td>
-            <td class="figure">{durationText(run.secondsLeft)}</td>
+            <td class="figure">{run.secondsLeft === null ? '–' : formatDuration(run.secondsLeft)}</td>
             <td class="figure">{timeText(run.updated)}</td>
             <td class="attention">
               {run.attention.slice(0, 3).map((reason) => (
@@ -130,7 +129,7 @@ const RunTable = ({ runs, chosen, choose }: RunTableProps) => (
 const Course = ({ values }: { values: readonly (number | null)[] }) => (
   <span class="course">
     <Sparkline values={values} />
-    <span class="figure">{percent(values.findLast((value) => value !== null) ?? null)}</span>
+    <span class="figure">{formatRate(values.findLast((value) => value !== null) ?? null)}</span>
   </span>
 );
 

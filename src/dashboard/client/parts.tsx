@@ -1,16 +1,5 @@
 import type { Resource } from './resource.ts';
 
-export const percent = (value: number | null): string => (value === null ? '–' : value.toFixed(2));
-
-export function durationText(seconds: number | null): string {
-  if (seconds === null) return '–';
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 90) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
-
 /** `2026-11-21 09:00:00` of an ISO time, in UTC. */
 export const timeText = (at: string | null): string =>
   at === null || at === '' ? '–' : at.slice(0, 19).replace('T', ' ');
@@ -44,3 +33,29 @@ export const ProgressBar = ({ done, all, label }: { done: number; all: number; l
     {done} of {all}
   </progress>
 );
+
+interface PagerProps {
+  /** What a page consists of: `Tasks`. */
+  items: string;
+  offset: number;
+  matching: number;
+  pageSize: number;
+  onPage: (offset: number) => void;
+}
+
+/** Leads to the pages before and after; nothing if there is one alone. */
+export const Pager = ({ items, offset, matching, pageSize, onPage }: PagerProps) =>
+  matching <= pageSize ? null : (
+    <p>
+      <button type="button" disabled={offset === 0} onClick={() => onPage(Math.max(0, offset - pageSize))}>
+        {items} before
+      </button>{' '}
+      <button
+        type="button"
+        disabled={offset + pageSize >= matching}
+        onClick={() => onPage(offset + pageSize)}
+      >
+        {items} after
+      </button>
+    </p>
+  );

@@ -1,13 +1,12 @@
 import { useEffect } from 'preact/hooks';
 import { Cards, Header, Heads, Scroll } from '../../report/client/run-parts.tsx';
 import { RunSections } from '../../report/client/run-sections.tsx';
+import { formatDuration, formatRate } from '../../report/format.ts';
 import type { EpochLine } from '../../report/run-view.ts';
 import type { FamilyMember, LiveView, RunPage as RunPageData, SettingsChange } from '../api.ts';
-import { durationText, percent, Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
+import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { go, linkTo } from './router.ts';
-
-const active = new Set(['running', 'paused', 'stopping', 'preparing']);
 
 /** A run: what it does now, its figures, its history and its relatives. They grow while one looks. */
 export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
@@ -17,7 +16,7 @@ export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
   const current = live.value ?? page?.live ?? null;
   useServerEvents((event) => {
     if (event === 'tick') {
-      if (current === null || active.has(current.state)) live.reload();
+      if (current === null || current.isActive) live.reload();
       if (problem !== null) reload();
     } else if (event.runs.includes(id)) {
       reload();
@@ -81,7 +80,9 @@ function Now({ live, id }: { live: LiveView; id: string }) {
             </>
           )}
           {progress.epochSeconds !== null && (
-            <>. About {durationText((progress.epochs - progress.epoch + 1) * progress.epochSeconds)} to go</>
+            <>
+              . About {formatDuration((progress.epochs - progress.epoch + 1) * progress.epochSeconds)} to go
+            </>
           )}
           .
         </p>
@@ -160,9 +161,9 @@ function EpochTable({ run, epochs }: { run: string; epochs: readonly EpochLine[]
                   <a href={linkTo(['runs', run, 'epochs', epoch])}>epoch {epoch}</a>
                 </th>
                 <td class="figure">{tasks}</td>
-                <td class="figure">{percent(success)}</td>
-                <td class="figure">{percent(heldOut)}</td>
-                <td class="figure">{percent(difficulty)}</td>
+                <td class="figure">{formatRate(success)}</td>
+                <td class="figure">{formatRate(heldOut)}</td>
+                <td class="figure">{formatRate(difficulty)}</td>
                 <td class="figure">{seconds === null ? '–' : seconds.toFixed(1)}</td>
                 <td class="figure">{notes === 0 ? '' : notes}</td>
               </tr>
