@@ -1,13 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { createBoundedServer } from '../async/bounded-server.ts';
+import { loopbackHosts, Refusal } from '../async/refusal.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { isRunId } from '../store/phase-cache.ts';
 import { readPlainFile } from '../store/plain-files.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { Access, Refusal } from './access.ts';
+import { Access } from './access.ts';
 import type { HomeView, RunLine, RunPage, TaskPage, TasksPage } from './api.ts';
 import { assets, reportPolicy, securityHeaders } from './assets.ts';
 import { comparePage, compareQuerySchema } from './compare-page.ts';
@@ -60,8 +61,7 @@ export class Dashboard {
       this.#server.once('error', reject);
       this.#server.listen(port, host, () => resolve(this.#server.address() as { port: number }));
     });
-    const own = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${address.port}`);
-    const names = [...own, ...hosts].map((name) => name.toLowerCase());
+    const names = [...loopbackHosts(address.port), ...hosts].map((name) => name.toLowerCase());
     this.#access = new Access(this.#token, names, address.port);
     return `http://${host}:${address.port}/?token=${this.#token}`;
   }

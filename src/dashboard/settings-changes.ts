@@ -2,18 +2,25 @@ import type { RunData } from '../report/run-data.ts';
 import { fieldsOf } from './setting-fields.ts';
 import type { SettingsChange } from './api.ts';
 
-/** What retunes changed, in their order, and the schedule of α. */
-export function settingsChanges({ experimentFile, retunes }: RunData): SettingsChange[] {
+/** What retunes and the schedule of α changed, in the order of their epochs. */
+export function settingsChanges({
+  experiment,
+  experimentFile,
+  retunes,
+}: Pick<RunData, 'experiment' | 'experimentFile' | 'retunes'>): SettingsChange[] {
+  const retunedAt = retunes.find(({ set }) => 'difficulty.alpha' in set)?.fromEpoch ?? Infinity;
+  // A retune of α holds against the steps of the schedule that come after it.
+  const scheduled = (experiment?.difficulty.alphaSchedule ?? [])
+    .filter(({ fromEpoch }) => fromEpoch < retunedAt)
+    .map(({ fromEpoch, alpha }) => ({ fromEpoch, set: { 'difficulty.alpha': alpha } }));
   const current = fieldsOf(experimentFile?.experiment);
-  const changes: SettingsChange[] = [];
-  for (const { fromEpoch, set } of retunes)
-    for (const [field, value] of Object.entries(set)) {
-      const after = JSON.stringify(value);
-      changes.push({ fromEpoch, field, before: current.get(field) ?? '–', after });
-      current.set(field, after);
-    }
-  for (const [field, value] of current)
-    if (field.startsWith('difficulty.alphaSchedule.'))
-      changes.push({ fromEpoch: 0, field, before: 'by schedule', after: value });
-  return changes.sort((a, b) => a.fromEpoch - b.fromEpoch);
+  return [...scheduled, ...retunes]
+    .sort((a, b) => a.fromEpoch - b.fromEpoch)
+    .flatMap(({ fromEpoch, set }) =>
+      Object.entries(set).map(([field, value]) => {
+        const change = { fromEpoch, field, before: current.get(field) ?? '–', after: JSON.stringify(value) };
+        current.set(field, change.after);
+        return change;
+      }),
+    );
 }

@@ -1,7 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { createBoundedServer } from '../async/bounded-server.ts';
+import { bearerOf, isEqualSecret, Refusal, requireHost } from '../async/refusal.ts';
 import type { EncryptionCodec } from './payload-codec.ts';
 import { PayloadUnreadable } from './payload-codec.ts';
 import { fromJsonPayload, jsonPayloadSchema, toJsonPayload } from './json-payload.ts';
@@ -27,15 +27,6 @@ const bodySchema = z.object({
   payloads: z.array(z.unknown()).max(maxPayloads).pipe(z.array(jsonPayloadSchema)),
 });
 
-class Refusal extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
 /**
  * A codec server as Temporal's UI and CLI ask one: POST `/decode` (and `/encode`) with `{payloads: [...]}`.
  * Payloads that are not encrypted come back as they are.
@@ -58,8 +49,7 @@ async function respond(
 ): Promise<void> {
   response.setHeader('cache-control', 'no-store');
   response.setHeader('x-content-type-options', 'nosniff');
-  if (!options.hosts.includes(request.headers.host?.toLowerCase() ?? ''))
-    throw new Refusal(403, 'this host name is not allowed (--allow-host)');
+  requireHost(request, options.hosts);
   allowOrigin(request, response, options.origins);
   if (request.method === 'OPTIONS') {
     response.writeHead(204).end();
@@ -96,18 +86,14 @@ function allowOrigin(
 }
 
 /** The last part of the path, of a request that has the token. @throws Refusal */
-function authorize({ url = '', headers }: IncomingMessage, token: string): string {
+function authorize(request: IncomingMessage, token: string): string {
+  const { url = '' } = request;
   const parts = url.split('?')[0]!.split('/').slice(1);
-  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
   const inPath = parts.length === 2 ? parts[0] : undefined;
-  if (!isEqual(bearer ?? '', token) && !isEqual(inPath ?? '', token))
+  if (!isEqualSecret(bearerOf(request), token) && !isEqualSecret(inPath ?? '', token))
     throw new Refusal(401, 'expected the token, as Authorization: Bearer <token>');
   return parts.at(-1) ?? '';
 }
-
-/** Compares in a time that says nothing about where they differ. */
-const isEqual = (got: string, expected: string): boolean => timingSafeEqual(digest(got), digest(expected));
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];

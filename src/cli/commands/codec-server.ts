@@ -1,30 +1,21 @@
 import { CliError, exitCodes } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { collectOption, parseWholeNumber } from '../lib/options.ts';
+import { addListenOptions, collectOption } from '../lib/options.ts';
+import type { ListenOptions } from '../lib/options.ts';
 
-interface CodecServerCommand {
-  host: string;
-  port: number;
+interface CodecServerCommand extends ListenOptions {
   origin: string[];
-  allowHost: string[];
   encode?: boolean;
 }
 
 export function addCodecServer({ program, context, exit }: CommandParts): void {
-  program
+  const command = program
     .command('codec-server')
-    .description('decrypt payloads for the Temporal UI and CLI, until Ctrl-C')
-    .option('--port <n>', 'port', parseWholeNumber('--port', 0), 8088)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .description('decrypt payloads for the Temporal UI and CLI, until Ctrl-C');
+  addListenOptions(command, 8088)
     .option(
       '--origin <origin>',
       'origin of a Temporal UI that may ask; may be given again',
-      collectOption,
-      [],
-    )
-    .option(
-      '--allow-host <host:port>',
-      'another name that this server is asked under; may be given again',
       collectOption,
       [],
     )
@@ -45,6 +36,7 @@ Examples:
 }
 
 async function serveCodec(options: CodecServerCommand, context: CliContext): Promise<ExitCode> {
+  const { loopbackHosts } = await import('../../async/refusal.ts');
   const { createCodecServer } = await import('../../temporal/codec-server.ts');
   const { EncryptionCodec } = await import('../../temporal/payload-codec.ts');
   const { readPayloadKeys } = await import('../../temporal/payload-keys.ts');
@@ -64,7 +56,7 @@ async function serveCodec(options: CodecServerCommand, context: CliContext): Pro
     server.once('error', (error) => reject(new CliError(`codec-server: ${error.message}`)));
     server.listen(options.port, options.host, () => resolve(server.address() as { port: number }));
   });
-  for (const name of ['127.0.0.1', 'localhost', '[::1]']) hosts.push(`${name}:${address.port}`);
+  hosts.push(...loopbackHosts(address.port));
   context.print(
     `codec server: http://${options.host}:${address.port}, keys ${keys.map(({ id }) => id).join(', ')}, ` +
       `pages from ${options.origin.join(', ') || 'nowhere (--origin)'}`,

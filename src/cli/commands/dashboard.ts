@@ -1,27 +1,15 @@
 import { exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { addTemporalOptions, collectOption, parseWholeNumber } from '../lib/options.ts';
-import type { TemporalOptions } from '../lib/options.ts';
+import { addListenOptions, addTemporalOptions } from '../lib/options.ts';
+import type { ListenOptions, TemporalOptions } from '../lib/options.ts';
 
-interface DashboardCommand extends TemporalOptions {
-  host: string;
-  port: number;
-  allowHost: string[];
-}
+type DashboardCommand = TemporalOptions & ListenOptions;
 
 export function addDashboard({ program, context, exit }: CommandParts): void {
   const command = program
     .command('dashboard')
-    .description('serve a page over all runs of this home, until Ctrl-C')
-    .option('--port <n>', 'port; 0 = any that is free', parseWholeNumber('--port', 0), 7244)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option(
-      '--allow-host <host:port>',
-      'another name that this server is asked under; may be given again',
-      collectOption,
-      [],
-    );
-  addTemporalOptions(command)
+    .description('serve a page over all runs of this home, until Ctrl-C');
+  addTemporalOptions(addListenOptions(command, 7244))
     .addHelpText(
       'after',
       `

@@ -61,7 +61,7 @@ async function dashboardBeside(
   if (context.env.GENENV_DASHBOARD === 'off') return null;
   const { openDashboard } = await import('./open-dashboard.ts');
   try {
-    const dashboard = await openDashboard({ client, ui, allowHost: [] }, context);
+    const dashboard = await openDashboard({ client, ui }, context);
     context.print(`Dashboard: ${dashboard.address}#/${page}`);
     return { ...dashboard, origin: new URL(dashboard.address).origin };
   } catch (error) {
@@ -177,7 +177,11 @@ export async function describeRunning(
 
 /** The address of a workflow in Temporal's UI, to be printed after its id; empty without a UI. */
 export const workflowLink = ({ ui }: Session, workflowId: string): string =>
-  ui === null ? '' : `: ${ui}/namespaces/default/workflows/${workflowId}`;
+  ui === null ? '' : `: ${workflowAddress(ui, workflowId)}`;
+
+/** @param ui address of Temporal's UI */
+export const workflowAddress = (ui: string, workflowId: string): string =>
+  `${ui}/namespaces/default/workflows/${workflowId}`;
 
 /** The failure of a workflow as a person needs it: its root cause, once, and what to do. */
 export function explainFailure(error: WorkflowFailedError, id: string): CliError {

@@ -4,28 +4,28 @@ import { newToken } from '../../dashboard/access.ts';
 import { Dashboard } from '../../dashboard/server.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import type { ListenOptions } from './options.ts';
 import { loadWorldAsWorker } from './load-world.ts';
 import { TemporalSource } from './temporal-source.ts';
 
-export interface DashboardSettings {
+export interface DashboardSettings extends Partial<ListenOptions> {
   /** Null without a Temporal server: runs are shown by their files. */
   client: Client | null;
   /** Address of Temporal's UI; null if none is known. */
   ui: string | null;
-  host?: string;
-  /** Without one, the usual port if it is free, else any. */
-  port?: number;
-  allowHost: readonly string[];
 }
 
 /** Of every home, so that an address that was opened once is found again. */
-export const USUAL_PORT = 7244;
+const USUAL_PORT = 7244;
 
 const MIN_TOKEN_LENGTH = 16;
 
-/** Serves the dashboard of this home. @throws CliError if the port is taken, or the token is too short */
+/**
+ * Serves the dashboard of this home. Without a port, it is the usual one if that is free, else any.
+ * @throws CliError if the port is taken, or the token is too short
+ */
 export async function openDashboard(
-  { client, ui, host = '127.0.0.1', port, allowHost }: DashboardSettings,
+  { client, ui, host = '127.0.0.1', port, allowHost = [] }: DashboardSettings,
   context: CliContext,
 ): Promise<{ address: string; close: () => Promise<void> }> {
   const token = readSecret(context.env, 'GENENV_DASHBOARD_TOKEN') ?? newToken();

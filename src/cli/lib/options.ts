@@ -23,6 +23,24 @@ export const addTemporalOptions = (
     .option('--namespace <name>', 'namespace on that server')
     .option('--profile <name>', 'profile of the Temporal configuration file');
 
+export interface ListenOptions {
+  host: string;
+  port: number;
+  allowHost: string[];
+}
+
+/** Where a command listens that serves something until Ctrl-C. */
+export const addListenOptions = (command: Command, port: number): Command =>
+  command
+    .option('--port <n>', 'port; 0 = any that is free', parseWholeNumber('--port', 0), port)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option(
+      '--allow-host <host:port>',
+      'another name that this server is asked under; may be given again',
+      collectOption,
+      [],
+    );
+
 /** For a command that says what a run costs. */
 export const addPricesOption = (command: Command): Command =>
   command.option(

@@ -4,7 +4,7 @@ import type { LiveView, PhaseAttempt } from '../../dashboard/api.ts';
 import type { LiveSource } from '../../dashboard/live-source.ts';
 import { epochWorkflowId } from '../../formats/epoch-id.ts';
 import type { RunFolder } from '../../runs/run-folder.ts';
-import { causesOf } from './follow.ts';
+import { causesOf, workflowAddress } from './follow.ts';
 import { currentState, QUERY_MS } from './run-activity.ts';
 import { resumableStates } from './run-status.ts';
 import { currentJobs } from './training-jobs.ts';
@@ -22,7 +22,7 @@ export class TemporalSource implements LiveSource {
 
   async live(folder: RunFolder, run: { epoch: number; isFinished: boolean }): Promise<LiveView> {
     const client = this.#client;
-    const temporalUi = this.#ui === null ? null : `${this.#ui}/namespaces/default/workflows/${folder.id}`;
+    const temporalUi = this.#ui === null ? null : workflowAddress(this.#ui, folder.id);
     const ended = {
       state: 'finished',
       isActive: false,
