@@ -1,5 +1,6 @@
 /** `cases.jsonl` of an evaluation, read as what it may be: anybody who shares the disk can write there. */
 import { z } from 'zod';
+import { parseOrNull } from '../store/json-files.ts';
 import type { CaseLine } from '../types/evaluation-types.ts';
 
 /** Longer than any text that this project writes there. */
@@ -33,17 +34,9 @@ export function readCases(file: string): ReadCases {
   const unreadable: number[] = [];
   for (const [index, line] of file.split('\n').entries()) {
     if (line === '') continue;
-    const read = readCase(line);
-    if (read === undefined) unreadable.push(index + 1);
-    else cases.push(read);
+    const { success, data } = caseLineSchema.safeParse(parseOrNull(line));
+    if (success) cases.push(data as CaseLine);
+    else unreadable.push(index + 1);
   }
   return { cases, unreadable };
-}
-
-function readCase(line: string): CaseLine | undefined {
-  try {
-    return caseLineSchema.safeParse(JSON.parse(line)).data as CaseLine | undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 
 const bundles = new Map<string, Promise<string>>();
 
@@ -15,6 +14,8 @@ export function bundleClient(entry: URL): Promise<string> {
 }
 
 async function bundleOnce(entry: URL): Promise<string> {
+  // Workers and most commands import pages, and bundle nothing.
+  const { build } = await import('esbuild');
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(entry)],
     bundle: true,

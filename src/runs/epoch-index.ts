@@ -1,10 +1,11 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { zipRecords } from '../async/streams.ts';
 import { epochId } from '../formats/epoch-id.ts';
 import { StagedFile } from '../store/atomic-write.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
 import { placedLines } from '../store/line-places.ts';
-import type { Place, PlacedLine } from '../store/line-places.ts';
+import type { Place } from '../store/line-places.ts';
 import { parseOrNull } from '../store/json-files.ts';
 import { linesOf } from '../store/object-integrity.ts';
 import { writeRecords } from '../store/object-store.ts';
@@ -135,45 +136,34 @@ async function* indexLines(
   if (tasks === null) return;
   const rewardSpans = await spansByTask(rewards === null ? [] : [rewards], store);
   const traceSpans = await spansByTask(traces, store);
-  // One score and one decision for each task, in the order of the tasks.
-  const scoreLines = new LinesInStep(scores === null ? null : await store.localPath(scores));
-  const decisionLines = new LinesInStep(decisions === null ? null : await store.localPath(decisions));
-  for await (const { line, place } of placedLines(await store.localPath(tasks))) {
-    const task = JSON.parse(line.toString('utf8')) as TaskRecord;
-    const entry = entryOf(task, place);
-    const score = await scoreLines.takeLine(task.id);
-    if (score !== null) addScore(entry, JSON.parse(score.line.toString('utf8')) as ScoreRecord, score.place);
-    const decision = await decisionLines.takeLine(task.id);
-    if (decision !== null)
-      addDecision(entry, JSON.parse(decision.line.toString('utf8')) as FilterRecord, decision.place);
-    entry.places.rewards = placesIn(rewardSpans.get(task.id)).map((span) => span.place);
+  const placedTasks = placedRecords<TaskRecord>(tasks, store);
+  const rows =
+    scores === null || decisions === null
+      ? inRows(placedTasks)
+      : zipRecords<[Placed<TaskRecord>, Placed<ScoreRecord>, Placed<FilterRecord>]>(
+          placedTasks,
+          placedRecords<ScoreRecord>(scores, store),
+          placedRecords<FilterRecord>(decisions, store),
+        );
+  for await (const [task, score, decision] of rows) {
+    const entry = entryOf(task);
+    if (score !== undefined) addScore(entry, score);
+    if (decision !== undefined) addDecision(entry, decision);
+    entry.places.rewards = placesIn(rewardSpans.get(task.id)).map(({ place }) => place);
     entry.places.traces = placesIn(traceSpans.get(task.id));
     yield entry;
   }
 }
 
-/** The lines of a file that go with records read in the same order; one that belongs to no record is waited for. */
-class LinesInStep {
-  readonly #lines: AsyncIterator<PlacedLine>;
-  #next: Promise<IteratorResult<PlacedLine, undefined>>;
+type Placed<Record> = Record & { place: Place };
 
-  constructor(path: string | null) {
-    this.#lines = (path === null ? noLines() : placedLines(path))[Symbol.asyncIterator]();
-    this.#next = this.#lines.next() as Promise<IteratorResult<PlacedLine, undefined>>;
-    this.#next.catch(() => undefined);
-  }
-
-  /** The line of a task, if it is the next one. */
-  async takeLine(task: string): Promise<PlacedLine | null> {
-    const { value } = await this.#next;
-    if (value === undefined || taskIdOf(value.line) !== task) return null;
-    this.#next = this.#lines.next() as Promise<IteratorResult<PlacedLine, undefined>>;
-    return value;
-  }
+async function* placedRecords<Record>(ref: FileRef, store: ObjectStore): AsyncGenerator<Placed<Record>> {
+  for await (const { line, place } of placedLines(await store.localPath(ref)))
+    yield { ...(JSON.parse(line.toString('utf8')) as Record), place };
 }
 
-async function* noLines(): AsyncGenerator<PlacedLine> {
-  // A file that the epoch does not have.
+async function* inRows<T>(items: AsyncIterable<T>): AsyncGenerator<[T, undefined?, undefined?]> {
+  for await (const item of items) yield [item];
 }
 
 /** File, offset and bytes of each run of records that stand together, one after the other, by task. */
@@ -194,7 +184,7 @@ const placesIn = (numbers: readonly number[] = []): { file: number; place: Place
     place: [numbers[3 * index + 1]!, numbers[3 * index + 2]!],
   }));
 
-const entryOf = (task: TaskRecord, place: Place): TaskEntry => ({
+const entryOf = (task: Placed<TaskRecord>): TaskEntry => ({
   id: task.id,
   kind: task.kind,
   difficulty: task.difficulty,
@@ -207,21 +197,21 @@ const entryOf = (task: TaskRecord, place: Place): TaskEntry => ({
   rate: null,
   keptForAgent: null,
   keptForSimulator: null,
-  places: { task: place, score: null, decision: null, rewards: [], traces: [] },
+  places: { task: task.place, score: null, decision: null, rewards: [], traces: [] },
 });
 
-function addScore(entry: TaskEntry, score: ScoreRecord, place: Place): void {
+function addScore(entry: TaskEntry, score: Placed<ScoreRecord>): void {
   const { attempts, successes, success_rate: rate } = score;
   Object.assign(entry, { attempts, successes, rate });
-  entry.places.score = place;
+  entry.places.score = score.place;
 }
 
-function addDecision(entry: TaskEntry, decision: FilterRecord, place: Place): void {
+function addDecision(entry: TaskEntry, decision: Placed<FilterRecord>): void {
   entry.keptForAgent = decision.kept_for_agent;
   entry.keptForSimulator = decision.kept_for_environment;
   if (entry.valid && !(decision.kept_for_agent && decision.kept_for_environment))
     entry.reason = decision.reason;
-  entry.places.decision = place;
+  entry.places.decision = decision.place;
 }
 
 /** The records of one task that stand together in a file, with their newlines but the last. */

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { InvalidArtifact, undefinedIfMissing } from './errors.ts';
-import { openPlainFile } from './plain-files.ts';
+import { wholeLines } from './object-integrity.ts';
+import { isPlainFile, openPlainFile } from './plain-files.ts';
 
 /** Where something stands in a file: its first byte, and how many bytes it has. */
 export type Place = readonly [offset: number, bytes: number];
@@ -12,33 +13,21 @@ export interface PlacedLine {
 }
 
 const NEWLINE = 0x0a;
-const CHUNK_BYTES = 1 << 18;
 
 /**
  * The lines of a file with their places, in flat memory. A last line without a newline is torn, and is left out.
  * @throws InvalidArtifact for a file that is missing, or a link
  */
 export async function* placedLines(path: string): AsyncGenerator<PlacedLine> {
-  const handle = await undefinedIfMissing(openPlainFile(path, constants.O_RDONLY));
-  if (handle === undefined) throw new InvalidArtifact(path, 'missing');
-  let rest: Buffer[] = [];
+  if (!(await isPlainFile(path))) throw new InvalidArtifact(path, 'missing');
   let offset = 0;
-  const chunks = handle.createReadStream({ highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
-  for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(NEWLINE) + 1;
-    if (end === 0) {
-      rest.push(chunk);
-      continue;
-    }
-    const lines =
-      rest.length === 0 ? chunk.subarray(0, end) : Buffer.concat([...rest, chunk.subarray(0, end)]);
+  for await (const lines of wholeLines(path)) {
     let start = 0;
-    for (let stop = lines.indexOf(NEWLINE); stop !== -1; stop = lines.indexOf(NEWLINE, start)) {
-      yield { line: lines.subarray(start, stop), place: [offset + start, stop - start] };
-      start = stop + 1;
+    for (let end = lines.indexOf(NEWLINE); end !== -1; end = lines.indexOf(NEWLINE, start)) {
+      yield { line: lines.subarray(start, end), place: [offset + start, end - start] };
+      start = end + 1;
     }
     offset += lines.length;
-    rest = end < chunk.length ? [chunk.subarray(end)] : [];
   }
 }
 

@@ -268,14 +268,19 @@ export function* linesOf(data: Buffer): Generator<string> {
 
 /** The lines of a file, in flat memory. */
 export async function* streamLines(path: string): AsyncGenerator<string> {
+  for await (const lines of wholeLines(path)) yield* linesOf(lines);
+}
+
+/** A file in pieces of whole lines; the last piece is what follows the last newline. @throws InvalidArtifact for a link */
+export async function* wholeLines(path: string): AsyncGenerator<Buffer> {
   let rest: Buffer[] = [];
   for await (const chunk of readChunks(path)) {
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
-      yield* linesOf(Buffer.concat([...rest, chunk.subarray(0, end)]));
+      yield Buffer.concat([...rest, chunk.subarray(0, end)]);
       rest = [];
     }
     if (end < chunk.length) rest.push(chunk.subarray(end));
   }
-  yield* linesOf(Buffer.concat(rest));
+  yield Buffer.concat(rest);
 }

@@ -8,21 +8,25 @@ import { readRunOverview, runsFolder } from '../../runs/run-overview.ts';
 import type { ComparisonProgress } from '../../types/comparison-types.ts';
 import { reportText } from '../../workflows/outage-text.ts';
 import { queryIfAnswered } from './query-progress.ts';
-import { endedState } from './work-status.ts';
+import { blankStatus, endedState, workStatuses } from './work-status.ts';
 import type { RunningWorkflow, WorkStatus } from './work-status.ts';
 
 const comparisonsFolder = (home: string): string => join(home, 'comparisons');
 
 /** Comparisons of this home, and those that run, sorted by id. */
-export async function comparisonStatuses(
+export const comparisonStatuses = (
   home: string,
   client: Client | null,
   running: readonly RunningWorkflow[],
-): Promise<WorkStatus[]> {
-  const workflows = running.filter(({ type }) => type === 'comparison').map(({ id }) => id);
-  const ids = [...new Set([...(await listResults(comparisonsFolder(home))), ...workflows])].sort();
-  return Promise.all(ids.map((id) => comparisonStatus(home, id, client, running)));
-}
+): Promise<WorkStatus[]> =>
+  workStatuses(
+    {
+      root: comparisonsFolder(home),
+      type: 'comparison',
+      describe: (id) => comparisonStatus(home, id, client, running),
+    },
+    running,
+  );
 
 /** Whether there is a comparison of this name, by its folder. */
 export const hasComparison = async (home: string, id: string): Promise<boolean> =>
@@ -34,16 +38,7 @@ export async function comparisonStatus(
   client: Client | null,
   running: readonly RunningWorkflow[],
 ): Promise<WorkStatus> {
-  const status: WorkStatus = {
-    kind: 'comparison',
-    id,
-    state: 'unreadable',
-    progress: '',
-    time: null,
-    command: `npx genenv report ${id}`,
-    problem: null,
-    folder: join(comparisonsFolder(home), id),
-  };
+  const status = blankStatus('comparison', id, join(comparisonsFolder(home), id));
   try {
     const folder = new ComparisonFolder(comparisonsFolder(home), id);
     const workflow = running.find((candidate) => candidate.type === 'comparison' && candidate.id === id);

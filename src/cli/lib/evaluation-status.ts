@@ -6,21 +6,25 @@ import type { EvaluationProgress, EvaluationResults } from '../../types/evaluati
 import { outageText } from '../../workflows/outage-text.ts';
 import { queryIfAnswered } from './query-progress.ts';
 import { countText, plural } from './text.ts';
-import { endedState } from './work-status.ts';
+import { blankStatus, endedState, workStatuses } from './work-status.ts';
 import type { RunningWorkflow, WorkStatus } from './work-status.ts';
 
 const evaluationsFolder = (home: string): string => join(home, 'evaluations');
 
 /** Evaluations of this home, and those that run, sorted by id. */
-export async function evaluationStatuses(
+export const evaluationStatuses = (
   home: string,
   client: Client | null,
   running: readonly RunningWorkflow[],
-): Promise<WorkStatus[]> {
-  const workflows = running.filter(({ type }) => type === 'evaluation').map(({ id }) => id);
-  const ids = [...new Set([...(await listResults(evaluationsFolder(home))), ...workflows])].sort();
-  return Promise.all(ids.map((id) => evaluationStatus(home, id, client, running)));
-}
+): Promise<WorkStatus[]> =>
+  workStatuses(
+    {
+      root: evaluationsFolder(home),
+      type: 'evaluation',
+      describe: (id) => evaluationStatus(home, id, client, running),
+    },
+    running,
+  );
 
 /** Whether there is an evaluation of this name, by its folder. */
 export const hasEvaluation = async (home: string, id: string): Promise<boolean> =>
@@ -32,16 +36,7 @@ export async function evaluationStatus(
   client: Client | null,
   running: readonly RunningWorkflow[],
 ): Promise<WorkStatus> {
-  const status: WorkStatus = {
-    kind: 'evaluation',
-    id,
-    state: 'unreadable',
-    progress: '',
-    time: null,
-    command: `npx genenv report ${id}`,
-    problem: null,
-    folder: join(evaluationsFolder(home), id),
-  };
+  const status = blankStatus('evaluation', id, join(evaluationsFolder(home), id));
   try {
     const folder = new EvaluationFolder(evaluationsFolder(home), id);
     const workflow = running.find(

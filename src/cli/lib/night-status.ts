@@ -9,6 +9,7 @@ import type { NightRecord } from '../../types/nightly-types.ts';
 import { describeWorkflow } from './run-activity.ts';
 import { queryRunProgress } from './query-progress.ts';
 import { listNightSchedules } from './schedules.ts';
+import { blankStatus } from './work-status.ts';
 import type { RunningWorkflow, WorkStatus } from './work-status.ts';
 
 const nightlyRoot = (home: string): string => join(home, 'nightly');
@@ -49,20 +50,9 @@ async function curriculumNights(
     return open === undefined || closed.some(({ id }) => id === open.id) ? closed : [...closed, open];
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    return [{ ...nightBase(name, folder.path), id: name, state: 'unreadable', problem }];
+    return [{ ...blankStatus('night', name, folder.path), problem }];
   }
 }
-
-const nightBase = (id: string, folder: string): WorkStatus => ({
-  kind: 'night',
-  id,
-  state: '',
-  progress: '',
-  time: null,
-  command: `npx genenv report ${id}`,
-  problem: null,
-  folder,
-});
 
 function recordedNight(
   name: string,
@@ -72,7 +62,7 @@ function recordedNight(
 ): WorkStatus {
   const id = nightRunId(name, night);
   return {
-    ...nightBase(id, folder.path),
+    ...blankStatus('night', id, folder.path),
     state: outcome,
     progress:
       test === null ? reason : `${test.better} better, ${test.worse} worse, p = ${test.p.toPrecision(2)}`,
@@ -94,7 +84,7 @@ async function openNight(
     (candidate) =>
       candidate.type === 'nightly' && (candidate.id === name || candidate.id.startsWith(`${name}-`)),
   );
-  const base = nightBase(id, join(runsFolder(home), id));
+  const base = blankStatus('night', id, join(runsFolder(home), id));
   if (workflow !== undefined && client !== null) {
     const progress = await queryRunProgress(client, id);
     const { isRunning } = await describeWorkflow(client, id);

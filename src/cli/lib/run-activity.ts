@@ -22,6 +22,17 @@ export type RunActivity =
   | 'interrupted'
   | 'unreadable';
 
+/** States of runs, and of other work, that a command resumes. */
+export const resumableStates: ReadonlySet<string> = new Set<RunActivity>([
+  'paused',
+  'stopped',
+  'cancelled',
+  'terminated',
+  'failed',
+  'out of quota',
+  'interrupted',
+]);
+
 export interface CurrentState {
   state: RunActivity;
   /** Only while it runs and its worker answers. */

@@ -9,7 +9,7 @@ import type { RunRequest } from '../../temporal/requests.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { outageText } from '../../workflows/outage-text.ts';
 import { progressScreen } from './progress-display.ts';
-import { currentState, QUERY_MS } from './run-activity.ts';
+import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
 import type { CurrentState, RunActivity } from './run-activity.ts';
 import { plainTable } from './table.ts';
 import { currentJobs, jobsText } from './training-jobs.ts';
@@ -17,16 +17,6 @@ import type { JobStatus } from './training-jobs.ts';
 import { rateText, timeText } from './text.ts';
 
 const RECENT_EPOCHS = 5;
-
-export const resumableStates: ReadonlySet<RunActivity> = new Set([
-  'paused',
-  'stopped',
-  'cancelled',
-  'terminated',
-  'failed',
-  'out of quota',
-  'interrupted',
-]);
 
 /** What `genenv status` knows of a run. */
 export interface RunStatus {

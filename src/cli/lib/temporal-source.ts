@@ -5,8 +5,7 @@ import type { LiveSource } from '../../dashboard/live-source.ts';
 import { epochWorkflowId } from '../../formats/epoch-id.ts';
 import type { RunFolder } from '../../runs/run-folder.ts';
 import { causesOf, workflowAddress } from './follow.ts';
-import { currentState, QUERY_MS } from './run-activity.ts';
-import { resumableStates } from './run-status.ts';
+import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
 import { currentJobs } from './training-jobs.ts';
 
 /** What Temporal knows of runs; without a server, what their files say. */

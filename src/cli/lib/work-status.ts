@@ -1,6 +1,7 @@
 /** What `genenv status` shows of evaluations, comparisons and nights: what else this home works on, beside runs. */
 import type { Client } from '@temporalio/client';
-import { describeWorkflow } from './run-activity.ts';
+import { listResults } from '../../runs/list-results.ts';
+import { describeWorkflow, resumableStates } from './run-activity.ts';
 import { plainTable } from './table.ts';
 import { TEXT_COLUMNS, timeText } from './text.ts';
 
@@ -44,6 +45,37 @@ export async function runningWorkflows(client: Client | null): Promise<RunningWo
   return running;
 }
 
+/** The folders of results of a kind, and how one of them is described. */
+export interface WorkFolders {
+  /** Folder of all of them. */
+  root: string;
+  /** Type of their workflows. */
+  type: 'evaluation' | 'comparison';
+  describe: (id: string) => Promise<WorkStatus>;
+}
+
+/** The status of each evaluation or comparison that has a folder or runs, sorted by id. */
+export async function workStatuses(
+  { root, type, describe }: WorkFolders,
+  running: readonly RunningWorkflow[],
+): Promise<WorkStatus[]> {
+  const workflows = running.filter((workflow) => workflow.type === type).map(({ id }) => id);
+  const ids = [...new Set([...(await listResults(root)), ...workflows])].sort();
+  return Promise.all(ids.map(describe));
+}
+
+/** A status of which nothing is known but where it would be; of one that cannot be read, that and what is wrong. */
+export const blankStatus = (kind: WorkKind, id: string, folder: string): WorkStatus => ({
+  kind,
+  id,
+  state: 'unreadable',
+  progress: '',
+  time: null,
+  command: `npx genenv report ${id}`,
+  problem: null,
+  folder,
+});
+
 /** The state of work that has not ended by its files, and does not run: how its workflow ended, if Temporal knows. */
 export async function endedState(client: Client | null, id: string): Promise<string> {
   const status = client === null ? undefined : await describeWorkflow(client, id);
@@ -85,8 +117,6 @@ const cutText = (text: string, columns: number): string =>
 /** The command, or the one that prints it where it is too long for the table; of what is damaged, what is wrong. */
 const shortCommand = ({ command, id, problem }: WorkStatus): string =>
   problem === null && command.length + 2 <= TEXT_COLUMNS ? command : `npx genenv status ${id}`;
-
-const resumableStates: ReadonlySet<string> = new Set(['interrupted', 'failed', 'cancelled', 'terminated']);
 
 const LABEL_COLUMNS = 14;
 
