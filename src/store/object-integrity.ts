@@ -271,7 +271,10 @@ export async function* streamLines(path: string): AsyncGenerator<string> {
   for await (const lines of wholeLines(path)) yield* linesOf(lines);
 }
 
-/** A file in pieces of whole lines; the last piece is what follows the last newline. @throws InvalidArtifact for a link */
+/**
+ * A file in pieces of whole lines, and then what follows the last newline, in flat memory.
+ * @throws InvalidArtifact for a link
+ */
 export async function* wholeLines(path: string): AsyncGenerator<Buffer> {
   let rest: Buffer[] = [];
   for await (const chunk of readChunks(path)) {
