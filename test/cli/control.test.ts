@@ -248,9 +248,13 @@ test(
   async () => {
     const raw = tinyExperiment();
     const start = (rewoundAt: Date | null) =>
-      startExperiment(stack.client, { id: 'rewound', raw, experiment: parseExperiment(raw), rewoundAt });
+      startExperiment(stack.client, {
+        ...{ id: 'rewound', raw, experiment: parseExperiment(raw), rewoundAt },
+        dashboard: 'http://127.0.0.1:7244',
+      });
     expect((await start(null)).attached).toBe(false);
-    const { runId } = await describeWorkflow('rewound');
+    const { runId, staticDetails } = await describeWorkflow('rewound');
+    expect(await staticDetails()).toBe('[Dashboard](http://127.0.0.1:7244/#/runs/rewound)');
     expect((await start(new Date(Date.now() - MINUTES))).attached).toBe(true);
     expect((await start(new Date(Date.now() + MINUTES))).attached).toBe(false);
     expect((await stack.client.workflow.getHandle('rewound', runId).describe()).status.name).toBe(

@@ -101,6 +101,12 @@ test(
     };
     const left = startGenenv(['run', file, '--id', 'left'], environment);
     await until(() => epochsOf('left') >= 1, 4 * MINUTES, 'its preparation');
+    // The dashboard is served while it runs.
+    const [, address = ''] = /^Dashboard: (\S+)#\/runs\/left$/m.exec(left.out()) ?? [];
+    const { origin, searchParams } = new URL(address);
+    const authorization = `Bearer ${searchParams.get('token')}`;
+    const page = await fetch(`${origin}/api/runs/left`, { headers: { authorization } });
+    expect(await page.json()).toMatchObject({ view: { runId: 'left' }, live: { state: 'running' } });
     left.child.kill('SIGINT');
     expect(await left.ended).toMatchObject({ code: 130 });
     const before = epochsOf('left');

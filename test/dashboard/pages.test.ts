@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { TaskPage } from '../../src/dashboard/api.ts';
 import { chromiumMissing, complaintsOf, launchChromium } from '../../test-support/chromium.ts';
 import { makeRun } from '../report/make-run.ts';
 import { makeEvaluation } from '../evaluation/make-evaluation.ts';
@@ -115,6 +116,45 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     );
     expect(await page.locator('.now a').first().getAttribute('href')).toContain('/workflows/growing');
     served.source.views.set('growing', { state: 'running', isActive: true });
+  });
+
+  test('shades tokens by their log-probability, and shows dialogues step by step', async () => {
+    const path = '/api/runs/finished/epochs/7/tasks/3';
+    const task = await served.json<TaskPage>(path);
+    const tokenTexts = [
+      { text: 'sure', logprob: -0.1, isSampled: true },
+      { text: '<b>unsure', logprob: -4, isSampled: true },
+      { text: 'read', logprob: 0, isSampled: false },
+    ];
+    const turn = {
+      seed: 1,
+      action: 'open door',
+      wording: null,
+      observation: 'It is <i>locked</i>.',
+      consistent: true,
+    };
+    const rollouts = task.rollouts.map((rollout, index) =>
+      index === 0 ? { ...rollout, tokenTexts } : { ...rollout, turns: [turn, turn] },
+    );
+    await page.route(`**${path}`, (route) => route.fulfill({ json: { ...task, rollouts } }));
+    await open('runs/finished/epochs/7/tasks/3', '.rollout');
+    const tokens = page.locator('.rollout').first().locator('.token');
+    expect(await tokens.allTextContents()).toEqual(['sure', '<b>unsure', 'read']);
+    const backgrounds = await tokens.evaluateAll((spans) =>
+      spans.map((span) =>
+        (span as unknown as { attributeStyleMap: Map<string, unknown> }).attributeStyleMap
+          .get('--surprise')
+          ?.toString(),
+      ),
+    );
+    expect(backgrounds).toEqual(['0.025', '1.0', undefined]);
+    expect(await tokens.nth(1).getAttribute('title')).toBe('log-probability −4.000');
+    await page.uncheck('.toggle input');
+    expect(await tokens.count()).toBe(0);
+    expect(await page.locator('.rollout').nth(1).locator('.dialogue li').count()).toBe(2);
+    expect(await page.locator('.dialogue .observation').first().innerText()).toBe(
+      'World It is <i>locked</i>.',
+    );
   });
 
   test('compares runs that were chosen', async () => {

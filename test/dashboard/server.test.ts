@@ -2,21 +2,12 @@ import { chmod, mkdir, mkdtemp, readFile, rm, symlink, truncate, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type {
-  CasesPage,
-  ComparePage,
-  EvaluationPage,
-  HomeView,
-  RunPage,
-  TaskPage,
-  TasksPage,
-} from '../../src/dashboard/api.ts';
+import type { ComparePage, HomeView, RunPage, TaskPage, TasksPage } from '../../src/dashboard/api.ts';
 import { tombstonePath } from '../../src/store/object-paths.ts';
 import type { FileRef } from '../../src/store/references.ts';
+import type { Progress } from '../../src/types/activity-types.ts';
 import { makeRun } from '../report/make-run.ts';
 import type { MadeRun } from '../report/make-run.ts';
-import { makeEvaluation } from '../evaluation/make-evaluation.ts';
-import { someCases } from '../report/some-evaluation-view.ts';
 import { serveDashboard, token } from './some-dashboard.ts';
 import type { ServedDashboard } from './some-dashboard.ts';
 
@@ -117,6 +108,26 @@ describe('what it answers', () => {
     served.source.views.clear();
   });
 
+  test('a run that waits for a model server, and one whose guards warn, need attention', async () => {
+    const waiting = { server: 'http://vllm:8000/v1', reason: 'connection refused', tries: 3, since: '' };
+    const progress = { phase: 'epoch 13: roll out', epochSeconds: 30, waiting } as Progress;
+    served.source.views.set('made', { state: 'running', isActive: true, progress });
+    const line = async () => (await served.json<HomeView>('/api/home')).runs[0]!;
+    await expect
+      .poll(async () => (await line()).attention, { timeout: 10_000 })
+      .toContain('waits for http://vllm:8000/v1');
+    // 28 epochs of 30 seconds are left.
+    expect(await line()).toMatchObject({ phase: 'epoch 13: roll out', secondsLeft: 840 });
+    served.source.views.clear();
+    const ledger = await readFile(made.run.ledgerFile, 'utf8');
+    await writeFile(
+      made.run.ledgerFile,
+      ledger.replaceAll('"env/verdict_agreement":1', '"env/verdict_agreement":0.9'),
+    );
+    expect((await line()).attention).toContain('guard: Verdict agreement');
+    await writeFile(made.run.ledgerFile, ledger);
+  });
+
   test('a run with its figures, its history and what was changed', async () => {
     await made.run.writeRetunes([
       { fromEpoch: 4, set: { 'difficulty.alpha': 0.4 }, time: '2026-11-21T09:30:00Z' },
@@ -178,40 +189,6 @@ describe('what it answers', () => {
     expect(low).toBeLessThan(mean!);
     expect(high).toBeGreaterThan(mean!);
     await rm(join(home, 'runs', 'longer'), { recursive: true });
-  });
-});
-
-describe('an evaluation', () => {
-  beforeAll(async () => {
-    await makeEvaluation(home, 'sums', someCases('sums', 40, { answer: '<img src=x>' }));
-  });
-  afterAll(() => rm(join(home, 'evaluations'), { recursive: true }));
-
-  test('has its figures with intervals, beside the paper’s rows', async () => {
-    const { view, hasReport } = await served.json<EvaluationPage>('/api/evaluations/sums');
-    expect(hasReport).toBe(false);
-    expect(view?.suites[0]?.figures[0]).toMatchObject({ name: 'sums_exact', total: 40 });
-    expect(view?.suites[0]?.figures[0]?.low).toBeLessThan(26 / 40);
-    expect(view?.paper.rows.find(({ model }) => model === 'GenEnv')?.mean).toBe(53.6);
-    expect(view?.cases).toEqual([]);
-    const { evaluations } = await served.json<HomeView>('/api/home');
-    expect(evaluations).toEqual([
-      { id: 'sums', hasEnded: true, scores: [{ name: 'sums_exact', value: 26 / 40 }] },
-    ]);
-  });
-
-  test('has its cases by filters, a page at a time', async () => {
-    const wrong = await served.json<CasesPage>('/api/evaluations/sums/cases?verdict=wrong');
-    expect([wrong.total, wrong.matching, wrong.cases.length]).toEqual([40, 14, 14]);
-    const all = await served.json<CasesPage>('/api/evaluations/sums/cases?offset=30');
-    expect(all.cases.map(({ id }) => id)).toEqual(
-      Array.from({ length: 10 }, (_, index) => `sums-${index + 30}`),
-    );
-    const text = await served.json<CasesPage>('/api/evaluations/sums/cases?text=39 %2B 39');
-    expect(text.cases.map(({ id, gold }) => [id, gold])).toEqual([['sums-39', '78']]);
-    expect((await served.ask('/api/evaluations/sums/cases?verdict=so', { headers: bearer })).status).toBe(
-      400,
-    );
   });
 });
 

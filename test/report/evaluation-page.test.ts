@@ -204,6 +204,7 @@ describe.skipIf(missing !== '')(`the page of an evaluation in Chromium${missing}
     await page.selectOption('[name=outcome]', 'only new right');
     expect(await shownIds()).toEqual(['sums-0', 'sums-3']);
     await page.locator('.sample summary').first().click();
+    await page.locator('.sample h4').first().waitFor();
     expect(await page.locator('.sample').first().locator('h4').allTextContents()).toEqual([
       'Question',
       'oldexact 0',

@@ -1,0 +1,76 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Summary } from '../../src/comparison/summary.ts';
+import { parseComparison } from '../../src/config/comparison.ts';
+import type { CasesPage, ComparisonPage, EvaluationPage, HomeView } from '../../src/dashboard/api.ts';
+import { ComparisonFolder } from '../../src/runs/result-folders.ts';
+import { experimentFile } from '../../test-support/experiments.ts';
+import { makeEvaluation } from '../evaluation/make-evaluation.ts';
+import { someCases } from '../report/some-evaluation-view.ts';
+import { serveDashboard, token } from './some-dashboard.ts';
+import type { ServedDashboard } from './some-dashboard.ts';
+
+let home = '';
+let served: ServedDashboard;
+const bearer = { authorization: `Bearer ${token}` };
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'genenv-results-'));
+  served = await serveDashboard(home);
+});
+afterAll(async () => {
+  await served[Symbol.asyncDispose]();
+  await rm(home, { recursive: true, force: true });
+});
+
+describe('a comparison', () => {
+  test('has what was asked beforehand, its claims and its runs', async () => {
+    const published = JSON.parse(await readFile('docs/results-steps-p02.json', 'utf8')) as Summary;
+    const folder = new ComparisonFolder(join(home, 'comparisons'), 'steps');
+    await folder.write(parseComparison(experimentFile('compare-steps-p02')));
+    await writeFile(folder.summaryFile, JSON.stringify(published));
+    const { summary, arms, seeds } = await served.json<ComparisonPage>('/api/comparisons/steps');
+    expect(summary?.primary.map(({ arm, against, verdict, p }) => [arm, against, verdict, p])).toEqual(
+      published.primary.map(({ arm, against, verdict, p }) => [arm, against, verdict, p!.toFixed(3)]),
+    );
+    expect(summary?.claims).toEqual(published.claims);
+    expect([arms.length, seeds.length]).toEqual([18, 6]);
+    expect(arms[0]!.runs[0]).toBe('steps.random-all.21');
+    const { comparisons } = await served.json<HomeView>('/api/home');
+    expect(comparisons).toEqual([{ id: 'steps', arms: 18, seeds: 6, isSummarized: true }]);
+  });
+});
+
+describe('an evaluation', () => {
+  beforeAll(async () => {
+    await makeEvaluation(home, 'sums', someCases('sums', 40, { answer: '<img src=x>' }));
+  });
+
+  test('has its figures with intervals, beside the paper’s rows', async () => {
+    const { view, hasReport } = await served.json<EvaluationPage>('/api/evaluations/sums');
+    expect(hasReport).toBe(false);
+    expect(view?.suites[0]?.figures[0]).toMatchObject({ name: 'sums_exact', total: 40 });
+    expect(view?.suites[0]?.figures[0]?.low).toBeLessThan(26 / 40);
+    expect(view?.paper.rows.find(({ model }) => model === 'GenEnv')?.mean).toBe(53.6);
+    expect(view?.cases).toEqual([]);
+    const { evaluations } = await served.json<HomeView>('/api/home');
+    expect(evaluations).toEqual([
+      { id: 'sums', hasEnded: true, scores: [{ name: 'sums_exact', value: 26 / 40 }] },
+    ]);
+  });
+
+  test('has its cases by filters, a page at a time', async () => {
+    const wrong = await served.json<CasesPage>('/api/evaluations/sums/cases?verdict=wrong');
+    expect([wrong.total, wrong.matching, wrong.cases.length]).toEqual([40, 14, 14]);
+    const all = await served.json<CasesPage>('/api/evaluations/sums/cases?offset=30');
+    expect(all.cases.map(({ id }) => id)).toEqual(
+      Array.from({ length: 10 }, (_, index) => `sums-${index + 30}`),
+    );
+    const text = await served.json<CasesPage>('/api/evaluations/sums/cases?text=39 %2B 39');
+    expect(text.cases.map(({ id, gold }) => [id, gold])).toEqual([['sums-39', '78']]);
+    expect((await served.ask('/api/evaluations/sums/cases?verdict=so', { headers: bearer })).status).toBe(
+      400,
+    );
+  });
+});
