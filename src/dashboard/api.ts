@@ -1,11 +1,11 @@
 /** What the dashboard's server answers, as JSON. Types only: the page's scripts import them. */
 import type { EChartsOption } from 'echarts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
+import type { CaseChoices, ShownCase } from '../evaluation/shown-case.ts';
 import type { Sample, SampleAnswer } from '../report/describe-sample.ts';
 import type { RunView } from '../report/run-view.ts';
 import type { TurnRecord } from '../types/records.ts';
 import type { Progress } from '../types/activity-types.ts';
-import type { CaseLine } from '../types/evaluation-types.ts';
 
 /** Everything in a home folder, a line each. */
 export interface HomeView {
@@ -213,8 +213,9 @@ export interface CasesPage {
   matching: number;
   /** Cases that a page has at most. */
   pageSize: number;
-  suites: string[];
-  cases: CaseLine[];
+  /** What the filters can choose from, in all cases. */
+  choices: CaseChoices;
+  cases: ShownCase[];
 }
 
 /** What the server sends when files of runs have changed. */

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { armRuns } from '../comparison/plan.ts';
 import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
+import { caseChoices, matchesCase, shownCase } from '../evaluation/shown-case.ts';
+import type { CaseChoices, ShownCase } from '../evaluation/shown-case.ts';
 import { listResults } from '../runs/list-results.ts';
 import { ComparisonFolder, EvaluationFolder } from '../runs/result-folders.ts';
 import { isPlainFile } from '../store/plain-files.ts';
-import type { CaseLine } from '../types/evaluation-types.ts';
 import type { CasesPage, ComparisonPage, EvaluationPage, HomeView } from './api.ts';
 import { fileStamp } from './file-stamp.ts';
 import { StampedCache } from './stamped-cache.ts';
@@ -40,20 +41,19 @@ const MAX_LINES = 10_000;
 /** Filters of a table of cases, as they stand in an address. */
 export const caseQuerySchema = z.object({
   suite: z.string().max(500).default(''),
-  verdict: z.enum(['', 'right', 'wrong']).default(''),
+  outcome: z.enum(['', 'right', 'wrong']).default(''),
+  reason: z.string().max(20_000).default(''),
   text: z.string().max(200).default(''),
   offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
 });
 type CaseQuery = z.infer<typeof caseQuerySchema>;
 
-function matches(line: CaseLine, { suite, verdict, text: wanted }: CaseQuery): boolean {
-  const needle = wanted.trim().toLowerCase();
-  const { id, question = '', answer = '', gold = '', reason } = line;
-  return (
-    (suite === '' || line.suite === suite) &&
-    (verdict === '' || line.correct === (verdict === 'right')) &&
-    (needle === '' || [id, question, answer, gold, reason ?? ''].join('\n').toLowerCase().includes(needle))
-  );
+/** An evaluation that has ended, as its pages show it. */
+interface ShownEvaluation {
+  /** Without its cases. */
+  view: EvaluationView;
+  cases: ShownCase[];
+  choices: CaseChoices;
 }
 
 /** Reads comparisons and evaluations of a home folder. */
@@ -63,7 +63,7 @@ export class ResultsPages {
   readonly #comparisonLines = new StampedCache<HomeView['comparisons']>(MAX_LINES);
   readonly #evaluationLines = new StampedCache<HomeView['evaluations'][number]>(MAX_LINES);
   /** With all cases, so one alone. */
-  readonly #views = new StampedCache<EvaluationView | undefined>(1);
+  readonly #shown = new StampedCache<ShownEvaluation | undefined>(1);
 
   constructor(home: string) {
     this.#comparisons = join(home, 'comparisons');
@@ -126,35 +126,37 @@ export class ResultsPages {
   async evaluation(id: string): Promise<EvaluationPage | undefined> {
     const folder = new EvaluationFolder(this.#evaluations, id);
     if ((await folder.read()) === undefined) return undefined;
-    const view = await this.#view(id);
+    const shown = await this.#evaluation(id);
     return {
       id,
-      // Thousands of cases come a page at a time.
-      view: view === undefined ? null : { ...view, cases: [] },
+      view: shown?.view ?? null,
       hasReport: await isPlainFile(folder.reportFile),
     };
   }
 
   /** Some of an evaluation's cases; undefined before its end. */
   async cases(id: string, query: CaseQuery): Promise<CasesPage | undefined> {
-    const view = await this.#view(id);
-    if (view === undefined) return undefined;
-    const matching = view.cases.filter((line) => matches(line, query));
+    const shown = await this.#evaluation(id);
+    if (shown === undefined) return undefined;
+    const matching = shown.cases.filter((item) => matchesCase(item, query));
     return {
-      total: view.cases.length,
+      total: shown.cases.length,
       matching: matching.length,
       pageSize: PAGE_CASES,
-      suites: view.suites.map(({ name }) => name),
+      choices: shown.choices,
       cases: matching.slice(query.offset, query.offset + PAGE_CASES),
     };
   }
 
-  /** The view of an evaluation that has ended. */
-  async #view(id: string): Promise<EvaluationView | undefined> {
+  /** An evaluation that has ended, with all cases, of which requests get a page at a time. */
+  async #evaluation(id: string): Promise<ShownEvaluation | undefined> {
     const folder = new EvaluationFolder(this.#evaluations, id);
-    return this.#views.get(id, await fileStamp([folder.resultsFile, folder.casesFile]), async () => {
+    return this.#shown.get(id, await fileStamp([folder.resultsFile, folder.casesFile]), async () => {
       const results = await folder.readResults();
-      return results && evaluationView(results, (await folder.readCases()) ?? '');
+      if (results === undefined) return undefined;
+      const view = evaluationView(results, (await folder.readCases()) ?? '');
+      const cases = view.cases.map(shownCase);
+      return { view: { ...view, cases: [] }, cases, choices: caseChoices(cases) };
     });
   }
 

@@ -1,6 +1,5 @@
 import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationFolder } from '../runs/result-folders.ts';
-import { plainAssets } from './document.ts';
 import { evaluationPage } from './evaluation-page.ts';
 
 /**
@@ -12,7 +11,6 @@ export async function writeEvaluationPage(folder: EvaluationFolder): Promise<str
   const results = await folder.readResults();
   const cases = await folder.readCases();
   if (results === undefined || cases === undefined) return undefined;
-  const page = evaluationPage(evaluationView(results, cases), await plainAssets('cases.js'));
-  await folder.writeFile(folder.reportFile, page);
+  await folder.writeFile(folder.reportFile, await evaluationPage(evaluationView(results, cases)));
   return folder.reportFile;
 }

@@ -57,7 +57,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     ['runs/finished/epochs/7', 'table.tasks'],
     ['runs/finished/epochs/7/tasks/3', '.sample'],
     ['compare?runs=finished,growing', '#chart-compare-heldout svg'],
-    ['evaluations/sums', '.case'],
+    ['evaluations/sums', '.sample'],
   ];
 
   test('shows all runs, and leads from one to an epoch to a task and its attempts', async () => {
@@ -170,12 +170,23 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
   });
 
   test('shows an evaluation’s answers beside gold, as text', async () => {
-    await open('evaluations/sums', '.case');
-    expect(await page.locator('#case-count').textContent()).toBe('30 of 30 cases');
-    expect(await page.locator('.case').count()).toBe(25);
-    expect(await page.locator('.case').first().innerText()).toContain('<img src=x onerror=alert(1)>');
-    await page.selectOption('[name=verdict]', 'wrong');
-    await expect.poll(() => page.locator('#case-count').textContent()).toBe('10 of 30 cases');
+    await open('evaluations/sums', '.sample');
+    const count = page.locator('#case-count');
+    expect(await count.textContent()).toBe('cases 1 to 25 of 30');
+    const first = page.locator('.sample').first();
+    await first.locator('summary').click();
+    await first.locator('.opened').waitFor();
+    expect(await first.locator('pre').allTextContents()).toEqual([
+      'user: What is 0 + 0?',
+      '<img src=x onerror=alert(1)>',
+      '0',
+    ]);
+    await page.click('text=Cases after');
+    await expect.poll(() => count.textContent()).toBe('cases 26 to 30 of 30');
+    await page.selectOption('[name=outcome]', 'wrong');
+    await expect.poll(() => count.textContent()).toBe('cases 1 to 10 of 10 that match, of 30');
+    await page.selectOption('[name=reason]', 'no_number');
+    await expect.poll(() => count.textContent()).toBe('cases 1 to 5 of 5 that match, of 30');
   });
 
   test('can be used by the keyboard alone', async () => {

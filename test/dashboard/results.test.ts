@@ -61,7 +61,7 @@ describe('an evaluation', () => {
   });
 
   test('has its cases by filters, a page at a time', async () => {
-    const wrong = await served.json<CasesPage>('/api/evaluations/sums/cases?verdict=wrong');
+    const wrong = await served.json<CasesPage>('/api/evaluations/sums/cases?outcome=wrong');
     expect([wrong.total, wrong.matching, wrong.cases.length]).toEqual([40, 14, 14]);
     const all = await served.json<CasesPage>('/api/evaluations/sums/cases?offset=30');
     expect(all.cases.map(({ id }) => id)).toEqual(
@@ -69,7 +69,7 @@ describe('an evaluation', () => {
     );
     const text = await served.json<CasesPage>('/api/evaluations/sums/cases?text=39 %2B 39');
     expect(text.cases.map(({ id, gold }) => [id, gold])).toEqual([['sums-39', '78']]);
-    expect((await served.ask('/api/evaluations/sums/cases?verdict=so', { headers: bearer })).status).toBe(
+    expect((await served.ask('/api/evaluations/sums/cases?outcome=so', { headers: bearer })).status).toBe(
       400,
     );
   });

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { rateScore } from '../../src/benchmarks/suite.ts';
 import { readCases } from '../../src/evaluation/cases-file.ts';
 import { evaluationView } from '../../src/evaluation/evaluation-view.ts';
-import { fitCases } from '../../src/report/case-browser.ts';
-import type { ShownCase } from '../../src/report/case-browser.ts';
+import type { ShownCase } from '../../src/evaluation/shown-case.ts';
+import { fitCases } from '../../src/report/fit-cases.ts';
 import { fileOf, someCases, someResults, someSuite } from '../report/some-evaluation-view.ts';
 
 const paperNames = [

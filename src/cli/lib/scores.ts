@@ -3,8 +3,7 @@ import { readCases } from '../../evaluation/cases-file.ts';
 import type { Evaluated } from '../../evaluation/paired.ts';
 import { pairedView } from '../../evaluation/paired-view.ts';
 import type { PairedView } from '../../evaluation/paired-view.ts';
-import { plainAssets } from '../../report/document.ts';
-import { pairedPage } from '../../report/paired-page.ts';
+import { pairedPage } from '../../report/evaluation-page.ts';
 import { EvaluationFolder } from '../../runs/result-folders.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import type { EvaluationResults } from '../../types/evaluation-types.ts';
@@ -84,7 +83,7 @@ export async function showPaired(
   const view = pairedView(...evaluations);
   context.print(pairedTable(view));
   if (html === undefined) return exitCodes.ok;
-  await atomicWrite(html, pairedPage(view, await plainAssets('cases.js')));
+  await atomicWrite(html, await pairedPage(view));
   context.print(`Page: ${html}`);
   return exitCodes.ok;
 }

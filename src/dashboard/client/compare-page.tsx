@@ -1,5 +1,6 @@
 import { Figures } from '../../report/client/chart.tsx';
-import { Heads, Scroll } from '../../report/client/run-parts.tsx';
+import { DataTable } from '../../report/client/data-table.tsx';
+import type { Column } from '../../report/client/data-table.tsx';
 import type { CompareAxis, ComparePage as ComparePageData, HomeView } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
@@ -90,23 +91,18 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
             {ids.length < 2 ? 'Add a run to compare with.' : 'None: they have the same settings.'}
           </p>
         ) : (
-          <Scroll label="Settings that differ">
-            <table>
-              <Heads names={['Setting', ...page.runs.map(({ id }) => id)]} />
-              <tbody>
-                {page.differences.map(({ field, values }) => (
-                  <tr key={field}>
-                    <th scope="row">{field}</th>
-                    {values.map((value, index) => (
-                      <td key={index} class="figure">
-                        {value}
-                      </td>
-                    ))}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <DataTable
+            label="Settings that differ"
+            rows={page.differences}
+            columns={[
+              { name: 'Setting', kind: 'heading', cell: ({ field }) => field },
+              ...page.runs.map(({ id }, index): Column<ComparePageData['differences'][number]> => ({
+                name: id,
+                kind: 'figure',
+                cell: ({ values }) => values[index],
+              })),
+            ]}
+          />
         )}
       </section>
     </>

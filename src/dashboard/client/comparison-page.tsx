@@ -1,4 +1,5 @@
-import { Heads, Scroll } from '../../report/client/run-parts.tsx';
+import { DataTable } from '../../report/client/data-table.tsx';
+import type { Column } from '../../report/client/data-table.tsx';
 import type { ComparisonPage as ComparisonPageData } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
 import { useResource } from './resource.ts';
@@ -33,66 +34,54 @@ export function ComparisonPage({ id }: { id: string }) {
             </p>
           ))}
           <h2>What was asked beforehand</h2>
-          <Scroll label="Primary comparisons">
-            <table>
-              <Heads names={['Arm', 'Against', 'Figure', 'Difference', 'p, exact', 'Verdict']} />
-              <tbody>
-                {summary.primary.map(({ arm, against, measure, difference, p, verdict }) => (
-                  <tr key={`${arm} ${against} ${measure}`}>
-                    <th scope="row">{arm}</th>
-                    <td>{against}</td>
-                    <td>{measure}</td>
-                    <td class="figure">{difference}</td>
-                    <td class="figure">{p}</td>
-                    <td>{verdict}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <DataTable label="Primary comparisons" columns={primaryColumns} rows={summary.primary} />
           <h2>Claims</h2>
           {summary.claims.map(({ arm, rows }) => (
-            <Scroll key={arm} label={`Claims of ${arm}`}>
-              <h3>{arm}</h3>
-              <table>
-                <Heads names={['Claim', 'Paper', 'Here', 'Verdict']} />
-                <tbody>
-                  {rows.map(({ claim, paper, ours, verdict }) => (
-                    <tr key={claim}>
-                      <th scope="row">{claim}</th>
-                      <td>{paper}</td>
-                      <td>{ours}</td>
-                      <td>{verdict}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scroll>
+            <DataTable key={arm} label={`Claims of ${arm}`} title={arm} columns={claimColumns} rows={rows} />
           ))}
         </>
       )}
       <h2>Runs</h2>
-      <Scroll label="Runs by arm">
-        <table>
-          <Heads names={['Arm', 'Runs']} />
-          <tbody>
-            {arms.map(({ arm, runs }) => (
-              <tr key={arm}>
-                <th scope="row">
-                  <a href={linkTo(['compare'], { runs: runs.slice(0, 24).join(',') })}>{arm}</a>
-                </th>
-                <td>
-                  {runs.map((run) => (
-                    <span key={run}>
-                      <a href={linkTo(['runs', run])}>{run.split('.').at(-1)}</a>{' '}
-                    </span>
-                  ))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <DataTable label="Runs by arm" columns={armColumns} rows={arms} />
     </>
   );
 }
+
+type Summary = NonNullable<ComparisonPageData['summary']>;
+
+const primaryColumns: readonly Column<Summary['primary'][number]>[] = [
+  { name: 'Arm', kind: 'heading', cell: ({ arm }) => arm },
+  { name: 'Against', cell: ({ against }) => against },
+  { name: 'Figure', cell: ({ measure }) => measure },
+  { name: 'Difference', kind: 'figure', cell: ({ difference }) => difference },
+  { name: 'p, exact', kind: 'figure', cell: ({ p }) => p },
+  { name: 'Verdict', cell: ({ verdict }) => verdict },
+];
+
+const claimColumns: readonly Column<Summary['claims'][number]['rows'][number]>[] = [
+  { name: 'Claim', kind: 'heading', cell: ({ claim }) => claim },
+  { name: 'Paper', cell: ({ paper }) => paper },
+  { name: 'Here', cell: ({ ours }) => ours },
+  { name: 'Verdict', cell: ({ verdict }) => verdict },
+];
+
+const MAX_COMPARED = 24;
+
+const armColumns: readonly Column<ComparisonPageData['arms'][number]>[] = [
+  {
+    name: 'Arm',
+    kind: 'heading',
+    cell: ({ arm, runs }) => (
+      <a href={linkTo(['compare'], { runs: runs.slice(0, MAX_COMPARED).join(',') })}>{arm}</a>
+    ),
+  },
+  {
+    name: 'Runs',
+    cell: ({ runs }) =>
+      runs.map((run) => (
+        <span key={run}>
+          <a href={linkTo(['runs', run])}>{run.split('.').at(-1)}</a>{' '}
+        </span>
+      )),
+  },
+];

@@ -1,8 +1,10 @@
-import { Heads, Scroll } from '../../report/client/run-parts.tsx';
-import { Choice, FilterFields } from '../../report/client/task-browser.tsx';
+import { DataTable } from '../../report/client/data-table.tsx';
+import type { Column } from '../../report/client/data-table.tsx';
+import { Chip, Choice, Pager } from '../../report/client/parts.tsx';
+import { FilterFields } from '../../report/client/task-browser.tsx';
 import { formatRate } from '../../report/format.ts';
 import type { TaskLine, TasksPage } from '../api.ts';
-import { Pager, Problem, Unread } from './parts.tsx';
+import { Problem, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo, replaceQuery } from './router.ts';
 
@@ -115,58 +117,38 @@ function Tasks({ run, page, query, offset, onPage }: TasksProps) {
         {matching} of {total} tasks
         {matching > pageSize && `; ${offset + 1} to ${Math.min(matching, offset + pageSize)} are shown`}
       </p>
-      <Scroll label="Tasks">
-        <table class="tasks">
-          <Heads
-            names={[
-              'Task',
-              'Kind',
-              'Difficulty',
-              'Solved',
-              'p̂',
-              'Simulator’s update',
-              'Agent’s update',
-              'Text',
-            ]}
-          />
-          <tbody>
-            {tasks.map((task) => (
-              <Line
-                key={task.id}
-                task={task}
-                href={linkTo(['runs', run, 'epochs', epoch, 'tasks', task.index], Object.fromEntries(query))}
-              />
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <DataTable label="Tasks" class="tasks" columns={taskColumns(run, epoch, query)} rows={tasks} />
       <Pager items="Tasks" offset={offset} matching={matching} pageSize={pageSize} onPage={onPage} />
     </>
   );
 }
 
-const Line = ({ task, href }: { task: TaskLine; href: string }) => (
-  <tr>
-    <th scope="row">
-      <a href={href}>{task.id.split('/').slice(1).join('/') || task.id}</a>
-    </th>
-    <td>{task.kind}</td>
-    <td class="figure">{task.difficulty}</td>
-    <td class="figure">{task.attempts === 0 ? '–' : `${task.successes}/${task.attempts}`}</td>
-    <td class="figure">{formatRate(task.rate)}</td>
-    <td>
-      <Use kept={task.keptForSimulator} task={task} />
-    </td>
-    <td>
-      <Use kept={task.keptForAgent} task={task} />
-    </td>
-    <td class="excerpt">{task.excerpt}</td>
-  </tr>
-);
+const taskColumns = (run: string, epoch: number, query: URLSearchParams): Column<TaskLine>[] => [
+  {
+    name: 'Task',
+    kind: 'heading',
+    cell: ({ id, index }) => (
+      <a href={linkTo(['runs', run, 'epochs', epoch, 'tasks', index], Object.fromEntries(query))}>
+        {id.split('/').slice(1).join('/') || id}
+      </a>
+    ),
+  },
+  { name: 'Kind', cell: ({ kind }) => kind },
+  { name: 'Difficulty', kind: 'figure', cell: ({ difficulty }) => difficulty },
+  {
+    name: 'Solved',
+    kind: 'figure',
+    cell: ({ attempts, successes }) => (attempts === 0 ? '–' : `${successes}/${attempts}`),
+  },
+  { name: 'p̂', kind: 'figure', cell: ({ rate }) => formatRate(rate) },
+  { name: 'Simulator’s update', cell: (task) => <Use kept={task.keptForSimulator} task={task} /> },
+  { name: 'Agent’s update', cell: (task) => <Use kept={task.keptForAgent} task={task} /> },
+  { name: 'Text', kind: 'excerpt', cell: ({ excerpt }) => excerpt },
+];
 
 /** Whether an update uses the task, and why not. */
 function Use({ kept, task }: { kept: boolean | null; task: TaskLine }) {
-  if (!task.valid) return <span class="chip bad">invalid: {task.reason.replaceAll('_', ' ')}</span>;
+  if (!task.valid) return <Chip tone="bad">invalid: {task.reason.replaceAll('_', ' ')}</Chip>;
   if (kept === null) return <>–</>;
-  return kept ? <span class="chip good">kept</span> : <span class="chip warn">left out: {task.reason}</span>;
+  return kept ? <Chip tone="good">kept</Chip> : <Chip tone="warn">left out: {task.reason}</Chip>;
 }

@@ -1,5 +1,8 @@
 import { useState } from 'preact/hooks';
-import { Heads, Scroll, Sparkline } from '../../report/client/run-parts.tsx';
+import { DataTable } from '../../report/client/data-table.tsx';
+import type { Column } from '../../report/client/data-table.tsx';
+import { Chip } from '../../report/client/parts.tsx';
+import { Sparkline } from '../../report/client/run-parts.tsx';
 import { formatDuration, formatRate } from '../../report/format.ts';
 import type { HomeView, RunLine } from '../api.ts';
 import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
@@ -65,65 +68,77 @@ interface RunTableProps {
 }
 
 const RunTable = ({ runs, chosen, choose }: RunTableProps) => (
-  <Scroll label="Runs">
-    <table class="runs">
-      <Heads
-        names={[
-          'Compare',
-          'Run',
-          'State',
-          'Epoch',
-          'p̂',
-          'Held-out',
-          'Left',
-          'Last epoch (UTC)',
-          'Needs attention',
-        ]}
-      />
-      <tbody>
-        {runs.map((run) => (
-          <tr key={run.id}>
-            <td>
-              <input
-                type="checkbox"
-                aria-label={`compare ${run.id}`}
-                checked={chosen.includes(run.id)}
-                onChange={(event) => choose(run.id, event.currentTarget.checked)}
-              />
-            </td>
-            <th scope="row">
-              <a href={linkTo(['runs', run.id])}>{run.id}</a>
-              <small>{run.arm}</small>
-            </th>
-            <td>
-              <StatePill state={run.state} />
-              {run.phase !== '' && <small>{run.phase}</small>}
-            </td>
-            <td class="figure">
-              {run.epoch} of {run.epochs}
-              <ProgressBar done={run.epoch} all={run.epochs} label={`epochs of ${run.id}`} />
-            </td>
-            <td>
-              <Course values={run.success} />
-            </td>
-            <td>
-              <Course values={run.heldOutCourse} />
-            </td>
-            <td class="figure">{run.secondsLeft === null ? '–' : formatDuration(run.secondsLeft)}</td>
-            <td class="figure">{timeText(run.updated)}</td>
-            <td class="attention">
-              {run.attention.slice(0, 3).map((reason) => (
-                <span key={reason} class="chip warn">
-                  {reason}
-                </span>
-              ))}
-              {run.attention.length > 3 && <small>and {run.attention.length - 3} more</small>}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </Scroll>
+  <DataTable
+    label="Runs"
+    class="runs"
+    rows={runs}
+    columns={[
+      {
+        name: 'Compare',
+        cell: ({ id }) => (
+          <input
+            type="checkbox"
+            aria-label={`compare ${id}`}
+            checked={chosen.includes(id)}
+            onChange={(event) => choose(id, event.currentTarget.checked)}
+          />
+        ),
+      },
+      ...runColumns,
+    ]}
+  />
+);
+
+const runColumns: readonly Column<RunLine>[] = [
+  {
+    name: 'Run',
+    kind: 'heading',
+    cell: ({ id, arm }) => (
+      <>
+        <a href={linkTo(['runs', id])}>{id}</a>
+        <small>{arm}</small>
+      </>
+    ),
+  },
+  {
+    name: 'State',
+    cell: ({ state, phase }) => (
+      <>
+        <StatePill state={state} />
+        {phase !== '' && <small>{phase}</small>}
+      </>
+    ),
+  },
+  {
+    name: 'Epoch',
+    kind: 'figure',
+    cell: ({ id, epoch, epochs }) => (
+      <>
+        {epoch} of {epochs}
+        <ProgressBar done={epoch} all={epochs} label={`epochs of ${id}`} />
+      </>
+    ),
+  },
+  { name: 'p̂', cell: ({ success }) => <Course values={success} /> },
+  { name: 'Held-out', cell: ({ heldOutCourse }) => <Course values={heldOutCourse} /> },
+  {
+    name: 'Left',
+    kind: 'figure',
+    cell: ({ secondsLeft }) => (secondsLeft === null ? '–' : formatDuration(secondsLeft)),
+  },
+  { name: 'Last epoch (UTC)', kind: 'figure', cell: ({ updated }) => timeText(updated) },
+  { name: 'Needs attention', kind: 'attention', cell: ({ attention }) => <Attention reasons={attention} /> },
+];
+
+const Attention = ({ reasons }: { reasons: readonly string[] }) => (
+  <>
+    {reasons.slice(0, 3).map((reason) => (
+      <Chip key={reason} tone="warn">
+        {reason}
+      </Chip>
+    ))}
+    {reasons.length > 3 && <small>and {reasons.length - 3} more</small>}
+  </>
 );
 
 const Course = ({ values }: { values: readonly (number | null)[] }) => (
@@ -133,52 +148,45 @@ const Course = ({ values }: { values: readonly (number | null)[] }) => (
   </span>
 );
 
-function Results({ home: { comparisons, evaluations } }: { home: HomeView }) {
-  return (
-    <>
-      {comparisons.length > 0 && (
-        <section>
-          <h2>Comparisons</h2>
-          <Scroll label="Comparisons">
-            <table>
-              <Heads names={['Comparison', 'Arms', 'Seeds', 'State']} />
-              <tbody>
-                {comparisons.map(({ id, arms, seeds, isSummarized }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      <a href={linkTo(['comparisons', id])}>{id}</a>
-                    </th>
-                    <td class="figure">{arms}</td>
-                    <td class="figure">{seeds}</td>
-                    <td>{isSummarized ? 'done' : 'under way, or interrupted'}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
-        </section>
-      )}
-      {evaluations.length > 0 && (
-        <section>
-          <h2>Evaluations</h2>
-          <Scroll label="Evaluations">
-            <table>
-              <Heads names={['Evaluation', 'State', 'Scores']} />
-              <tbody>
-                {evaluations.map(({ id, hasEnded, scores }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      <a href={linkTo(['evaluations', id])}>{id}</a>
-                    </th>
-                    <td>{hasEnded ? 'done' : 'under way, or interrupted'}</td>
-                    <td>{scores.map(({ name, value }) => `${name} ${value.toFixed(3)}`).join(', ')}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
-        </section>
-      )}
-    </>
-  );
-}
+const Results = ({ home: { comparisons, evaluations } }: { home: HomeView }) => (
+  <>
+    {comparisons.length > 0 && (
+      <section>
+        <h2>Comparisons</h2>
+        <DataTable label="Comparisons" columns={comparisonColumns} rows={comparisons} />
+      </section>
+    )}
+    {evaluations.length > 0 && (
+      <section>
+        <h2>Evaluations</h2>
+        <DataTable label="Evaluations" columns={evaluationColumns} rows={evaluations} />
+      </section>
+    )}
+  </>
+);
+
+const doneText = (isDone: boolean): string => (isDone ? 'done' : 'under way, or interrupted');
+
+const comparisonColumns: readonly Column<HomeView['comparisons'][number]>[] = [
+  {
+    name: 'Comparison',
+    kind: 'heading',
+    cell: ({ id }) => <a href={linkTo(['comparisons', id])}>{id}</a>,
+  },
+  { name: 'Arms', kind: 'figure', cell: ({ arms }) => arms },
+  { name: 'Seeds', kind: 'figure', cell: ({ seeds }) => seeds },
+  { name: 'State', cell: ({ isSummarized }) => doneText(isSummarized) },
+];
+
+const evaluationColumns: readonly Column<HomeView['evaluations'][number]>[] = [
+  {
+    name: 'Evaluation',
+    kind: 'heading',
+    cell: ({ id }) => <a href={linkTo(['evaluations', id])}>{id}</a>,
+  },
+  { name: 'State', cell: ({ hasEnded }) => doneText(hasEnded) },
+  {
+    name: 'Scores',
+    cell: ({ scores }) => scores.map(({ name, value }) => `${name} ${value.toFixed(3)}`).join(', '),
+  },
+];

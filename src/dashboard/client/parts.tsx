@@ -33,29 +33,3 @@ export const ProgressBar = ({ done, all, label }: { done: number; all: number; l
     {done} of {all}
   </progress>
 );
-
-interface PagerProps {
-  /** What a page consists of: `Tasks`. */
-  items: string;
-  offset: number;
-  matching: number;
-  pageSize: number;
-  onPage: (offset: number) => void;
-}
-
-/** Leads to the pages before and after; nothing if there is one alone. */
-export const Pager = ({ items, offset, matching, pageSize, onPage }: PagerProps) =>
-  matching <= pageSize ? null : (
-    <p>
-      <button type="button" disabled={offset === 0} onClick={() => onPage(Math.max(0, offset - pageSize))}>
-        {items} before
-      </button>{' '}
-      <button
-        type="button"
-        disabled={offset + pageSize >= matching}
-        onClick={() => onPage(offset + pageSize)}
-      >
-        {items} after
-      </button>
-    </p>
-  );

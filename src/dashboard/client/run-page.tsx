@@ -1,5 +1,7 @@
 import { useEffect } from 'preact/hooks';
-import { Cards, Header, Heads, Scroll } from '../../report/client/run-parts.tsx';
+import { DataTable, Table } from '../../report/client/data-table.tsx';
+import type { Column } from '../../report/client/data-table.tsx';
+import { Cards, Header } from '../../report/client/run-parts.tsx';
 import { RunSections } from '../../report/client/run-sections.tsx';
 import { formatDuration, formatRate } from '../../report/format.ts';
 import type { EpochLine } from '../../report/run-view.ts';
@@ -89,20 +91,7 @@ function Now({ live, id }: { live: LiveView; id: string }) {
       )}
       {phases.length > 0 && (
         <div class="scroll" role="region" aria-label="Phases under way" tabIndex={0}>
-          <table>
-            <Heads names={['Phase', 'State', 'Attempt', 'Why it is tried again', 'Last heartbeat (UTC)']} />
-            <tbody>
-              {phases.map(({ phase, workflow, attempt, state, lastFailure, heartbeatAt }, index) => (
-                <tr key={`${workflow} ${phase} ${index}`}>
-                  <th scope="row">{phase}</th>
-                  <td>{state}</td>
-                  <td class="figure">{attempt}</td>
-                  <td>{lastFailure}</td>
-                  <td class="figure">{timeText(heartbeatAt)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table columns={phaseColumns} rows={phases} />
         </div>
       )}
       {jobs.map(({ job, state, log }) => (
@@ -131,6 +120,14 @@ function Now({ live, id }: { live: LiveView; id: string }) {
   );
 }
 
+const phaseColumns: readonly Column<LiveView['phases'][number]>[] = [
+  { name: 'Phase', kind: 'heading', cell: ({ phase }) => phase },
+  { name: 'State', cell: ({ state }) => state },
+  { name: 'Attempt', kind: 'figure', cell: ({ attempt }) => attempt },
+  { name: 'Why it is tried again', cell: ({ lastFailure }) => lastFailure },
+  { name: 'Last heartbeat (UTC)', kind: 'figure', cell: ({ heartbeatAt }) => timeText(heartbeatAt) },
+];
+
 const MAX_EPOCHS = 200;
 
 /** The epochs, the last first: each leads to its tasks. */
@@ -151,32 +148,28 @@ function EpochTable({ run, epochs }: { run: string; epochs: readonly EpochLine[]
         </label>
         <button type="submit">Open its tasks</button>
       </form>
-      <Scroll label="Epochs">
-        <table>
-          <Heads names={['Epoch', 'Tasks', 'p̂', 'Held-out', 'Difficulty', 'Seconds', 'Notes']} />
-          <tbody>
-            {shown.map(({ epoch, tasks, success, heldOut, difficulty, seconds, notes }) => (
-              <tr key={epoch}>
-                <th scope="row">
-                  <a href={linkTo(['runs', run, 'epochs', epoch])}>epoch {epoch}</a>
-                </th>
-                <td class="figure">{tasks}</td>
-                <td class="figure">{formatRate(success)}</td>
-                <td class="figure">{formatRate(heldOut)}</td>
-                <td class="figure">{formatRate(difficulty)}</td>
-                <td class="figure">{seconds === null ? '–' : seconds.toFixed(1)}</td>
-                <td class="figure">{notes === 0 ? '' : notes}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      <DataTable label="Epochs" columns={epochColumns(run)} rows={shown}>
         {epochs.length > shown.length && (
           <p class="quiet">{epochs.length - shown.length} earlier ones: by number.</p>
         )}
-      </Scroll>
+      </DataTable>
     </>
   );
 }
+
+const epochColumns = (run: string): Column<EpochLine>[] => [
+  {
+    name: 'Epoch',
+    kind: 'heading',
+    cell: ({ epoch }) => <a href={linkTo(['runs', run, 'epochs', epoch])}>epoch {epoch}</a>,
+  },
+  { name: 'Tasks', kind: 'figure', cell: ({ tasks }) => tasks },
+  { name: 'p̂', kind: 'figure', cell: ({ success }) => formatRate(success) },
+  { name: 'Held-out', kind: 'figure', cell: ({ heldOut }) => formatRate(heldOut) },
+  { name: 'Difficulty', kind: 'figure', cell: ({ difficulty }) => formatRate(difficulty) },
+  { name: 'Seconds', kind: 'figure', cell: ({ seconds }) => seconds?.toFixed(1) ?? '–' },
+  { name: 'Notes', kind: 'figure', cell: ({ notes }) => (notes === 0 ? '' : notes) },
+];
 
 const Member = ({ member, shown }: { member: FamilyMember; shown: string }) => (
   <li>
@@ -198,25 +191,21 @@ const Member = ({ member, shown }: { member: FamilyMember; shown: string }) => (
   </li>
 );
 
-function Changes({ changes }: { changes: readonly SettingsChange[] }) {
-  if (changes.length === 0)
-    return <p class="quiet">No setting was changed: the experiment file is in effect.</p>;
-  return (
-    <Scroll label="Settings that changed">
-      <h3>Settings that changed</h3>
-      <table>
-        <Heads names={['From epoch', 'Setting', 'Before', 'After']} />
-        <tbody>
-          {changes.map(({ fromEpoch, field, before, after }) => (
-            <tr key={`${fromEpoch} ${field}`}>
-              <td class="figure">{fromEpoch}</td>
-              <th scope="row">{field}</th>
-              <td class="figure">{before}</td>
-              <td class="figure">{after}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+const Changes = ({ changes }: { changes: readonly SettingsChange[] }) =>
+  changes.length === 0 ? (
+    <p class="quiet">No setting was changed: the experiment file is in effect.</p>
+  ) : (
+    <DataTable
+      label="Settings that changed"
+      title="Settings that changed"
+      columns={changeColumns}
+      rows={changes}
+    />
   );
-}
+
+const changeColumns: readonly Column<SettingsChange>[] = [
+  { name: 'From epoch', kind: 'figure', cell: ({ fromEpoch }) => fromEpoch },
+  { name: 'Setting', kind: 'heading', cell: ({ field }) => field },
+  { name: 'Before', kind: 'figure', cell: ({ before }) => before },
+  { name: 'After', kind: 'figure', cell: ({ after }) => after },
+];

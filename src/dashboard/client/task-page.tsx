@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { Chip, Facts } from '../../report/client/parts.tsx';
 import { Gaps } from '../../report/client/run-parts.tsx';
-import { Chip, fixed, RewardChips, TaskBody } from '../../report/client/task-card.tsx';
+import { fixed, RewardChips, TaskBody } from '../../report/client/task-card.tsx';
 import type { Rollout, RolloutToken, TaskPage as TaskPageData } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
 import { useResource } from './resource.ts';
@@ -169,11 +170,5 @@ function RewardFacts({ rollout }: { rollout: Rollout }) {
     ['policy', policy],
     ['seed', seed === null ? '' : String(seed)],
   ];
-  return (
-    <dl>
-      {facts
-        .filter(([, value]) => value !== '')
-        .flatMap(([name, value]) => [<dt key={`${name} name`}>{name}</dt>, <dd key={name}>{value}</dd>])}
-    </dl>
-  );
+  return <Facts facts={facts.filter(([, value]) => value !== '')} />;
 }

@@ -1,9 +1,9 @@
 /** The page of a run's report: it reads what the page holds, and asks nobody. */
-import { render } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReportData } from '../write-report.ts';
 import { Cards, Header } from './run-parts.tsx';
 import { RunSections } from './run-sections.tsx';
+import { renderPage } from './sections.tsx';
 import { TaskBrowser } from './task-browser.tsx';
 
 function Report({ view, samples, writtenAt }: ReportData) {
@@ -34,5 +34,4 @@ function Report({ view, samples, writtenAt }: ReportData) {
   );
 }
 
-const data = JSON.parse(document.getElementById('report-data')?.textContent ?? '') as ReportData;
-render(<Report {...data} />, document.getElementById('page')!);
+renderPage('report', Report);

@@ -5,6 +5,8 @@ import type { CostView } from '../costs.ts';
 import type { Guard } from '../guards.ts';
 import type { HistoryLine, HistoryView } from '../history-view.ts';
 import type { RunView } from '../run-view.ts';
+import { DataTable, Scroll } from './data-table.tsx';
+import type { Column } from './data-table.tsx';
 
 export function Header({ view }: { view: RunView }) {
   return (
@@ -72,30 +74,19 @@ const GUARD_LEAD =
   'A success rate in the band proves little by itself: a simulator that found one coin-flip task would show ' +
   'a perfect curve. These say whether the tasks are worth learning from.';
 
+const guardColumns: readonly Column<Guard>[] = [
+  { name: 'Guard', kind: 'heading', cell: ({ label }) => label },
+  { name: 'Now', kind: 'figure', cell: ({ value }) => value },
+  { name: 'Course', cell: ({ history }) => <Sparkline values={history} /> },
+  { name: 'Wanted', kind: 'figure', cell: ({ threshold }) => threshold },
+  { name: 'State', cell: ({ state }) => <span class={`state ${state}`}>{guardStates[state]}</span> },
+  { name: 'What it means', kind: 'meaning', cell: ({ explanation }) => explanation },
+];
+
 export const GuardTable = ({ guards }: { guards: readonly Guard[] }) => (
   <>
     <p class="lead">{GUARD_LEAD}</p>
-    <Scroll label="Guards">
-      <table class="guards">
-        <Heads names={['Guard', 'Now', 'Course', 'Wanted', 'State', 'What it means']} />
-        <tbody>
-          {guards.map(({ label, value, history, threshold, state, explanation }) => (
-            <tr key={label}>
-              <th scope="row">{label}</th>
-              <td class="figure">{value}</td>
-              <td>
-                <Sparkline values={history} />
-              </td>
-              <td class="figure">{threshold}</td>
-              <td>
-                <span class={`state ${state}`}>{guardStates[state]}</span>
-              </td>
-              <td class="meaning">{explanation}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <DataTable label="Guards" class="guards" columns={guardColumns} rows={guards} />
   </>
 );
 
@@ -116,25 +107,6 @@ export function Sparkline({ values }: { values: readonly (number | null)[] }) {
     </svg>
   );
 }
-
-export const Heads = ({ names }: { names: readonly string[] }) => (
-  <thead>
-    <tr>
-      {names.map((name) => (
-        <th key={name} scope="col">
-          {name}
-        </th>
-      ))}
-    </tr>
-  </thead>
-);
-
-/** A panel that scrolls sideways on a narrow screen, by the keyboard too. */
-export const Scroll = ({ label, children }: { label: string; children: ComponentChildren }) => (
-  <div class="panel scroll" role="region" aria-label={label} tabIndex={0}>
-    {children}
-  </div>
-);
 
 export function History({ history }: { history: HistoryView }) {
   const { summary, turns, attempts, requests, retunes, notes } = history;
@@ -217,28 +189,19 @@ const Row = ({ cells }: { cells: readonly string[] }) => (
 );
 
 export const Costs = ({ costs: { columns, rows, notes } }: { costs: CostView }) => (
-  <Scroll label="Costs by epoch">
-    <h3>Costs by epoch</h3>
-    <table class="costs">
-      <Heads names={columns} />
-      <tbody>
-        {rows.map((cells) => (
-          <tr key={cells[0]}>
-            {cells.map((cell, index) => (
-              <td key={index} class="figure">
-                {cell}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+  <DataTable<string[]>
+    label="Costs by epoch"
+    title="Costs by epoch"
+    class="costs"
+    columns={columns.map((name, index) => ({ name, kind: 'figure', cell: (cells) => cells[index] }))}
+    rows={rows}
+  >
     {notes.map((note) => (
       <p key={note} class="quiet">
         {note}
       </p>
     ))}
-  </Scroll>
+  </DataTable>
 );
 
 export function Record({ view: { runId, record } }: { view: RunView }) {

@@ -3,16 +3,10 @@ import type { Chart } from '../charts/options.ts';
 import type { FigureSection, RunView } from '../run-view.ts';
 import { Figures } from './chart.tsx';
 import { Costs, GuardTable, History, Record } from './run-parts.tsx';
+import { Sections } from './sections.tsx';
+import type { Section } from './sections.tsx';
 
-interface Section {
-  id: string;
-  /** In the navigation. */
-  short: string;
-  title: string;
-  body: ComponentChildren;
-}
-
-interface SectionsProps {
+interface RunSectionsProps {
   view: RunView;
   /** The section of tasks. */
   tasks: ComponentChildren;
@@ -22,37 +16,14 @@ interface SectionsProps {
   linkTo?: (section: string) => string;
 }
 
-/** The sections of a run's page with their navigation; those without content are left out. */
-export function RunSections({ view, tasks, onEpoch, linkTo = (id) => `#${id}` }: SectionsProps) {
-  const sections = sectionsOf(view, tasks, onEpoch);
-  return (
-    <>
-      <nav aria-label="Sections">
-        {sections.map(({ id, short }) => (
-          <a
-            key={id}
-            href={linkTo(id)}
-            onClick={(event) => {
-              event.preventDefault();
-              document.getElementById(id)?.scrollIntoView({ behavior: 'smooth' });
-            }}
-          >
-            {short}
-          </a>
-        ))}
-      </nav>
-      {view.epochsPerPoint > 1 && (
-        <p class="quiet">Each point of the figures is the mean of {view.epochsPerPoint} epochs.</p>
-      )}
-      {sections.map(({ id, title, body }) => (
-        <section key={id} id={id}>
-          <h2>{title}</h2>
-          {body}
-        </section>
-      ))}
-    </>
-  );
-}
+/** The sections of a run's page with their navigation. */
+export const RunSections = ({ view, tasks, onEpoch, linkTo }: RunSectionsProps) => (
+  <Sections sections={sectionsOf(view, tasks, onEpoch)} {...(linkTo && { linkTo })}>
+    {view.epochsPerPoint > 1 && (
+      <p class="quiet">Each point of the figures is the mean of {view.epochsPerPoint} epochs.</p>
+    )}
+  </Sections>
+);
 
 function sectionsOf(view: RunView, tasks: ComponentChildren, onEpoch: (epoch: number) => void): Section[] {
   const charts = (id: FigureSection['id']): Chart[] =>
@@ -96,5 +67,5 @@ function sectionsOf(view: RunView, tasks: ComponentChildren, onEpoch: (epoch: nu
     },
     { id: 'history', short: 'History', title: 'What happened', body: <History history={view.history} /> },
     { id: 'record', short: 'Record', title: 'Experiment and ledger', body: <Record view={view} /> },
-  ].filter(({ body }) => body !== null && body !== false);
+  ];
 }

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Sample } from '../describe-sample.ts';
 import type { SampledEpoch } from '../samples.ts';
+import { Choice } from './parts.tsx';
 import { TaskCard } from './task-card.tsx';
 
 const NO_SAMPLES =
@@ -196,27 +197,6 @@ export function FilterFields({
     </>
   );
 }
-
-interface ChoiceProps {
-  name: string;
-  value: string;
-  choices: readonly string[];
-  /** Value of the choice of all. */
-  every?: string;
-  onChange: (value: string) => void;
-}
-
-/** A choice among values, or all of them. */
-export const Choice = ({ name, value, choices, every = '', onChange }: ChoiceProps) => (
-  <select name={name} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-    <option value={every}>all</option>
-    {choices.map((choice) => (
-      <option key={choice} value={choice}>
-        {choice}
-      </option>
-    ))}
-  </select>
-);
 
 function matches(sample: Sample, { epoch, kind, valid, kept, low, high, text }: Filters): boolean {
   const [from, to] = [low === '' ? 0 : Number(low), high === '' ? 1 : Number(high)];

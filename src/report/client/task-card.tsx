@@ -1,23 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import type { Sample, SampleAnswer } from '../describe-sample.ts';
-import { Heads } from './run-parts.tsx';
-
-type Tone = 'good' | 'warn' | 'bad' | 'plain';
-
-export const Chip = ({
-  tone,
-  title,
-  children,
-}: {
-  tone: Tone;
-  title?: string;
-  children: ComponentChildren;
-}) => (
-  <span class={`chip ${tone}`} title={title}>
-    {children}
-  </span>
-);
+import { Table } from './data-table.tsx';
+import type { Column } from './data-table.tsx';
+import { Block, Chip, Facts } from './parts.tsx';
+import type { Tone } from './parts.tsx';
 
 export const fixed = (value: number | null, digits = 2): string =>
   value === null ? '–' : value.toFixed(digits).replace('-', '−');
@@ -89,7 +76,7 @@ export function TaskBody({ sample, children }: { sample: Sample; children?: Comp
           note={sample.policy === '' ? '' : `${sample.policy}, seed ${sample.seed ?? ''}`}
         />
         <Block title="The task" text={sample.task} />
-        <Facts sample={sample} />
+        <Facts facts={taskFacts(sample)} />
       </div>
       <div>
         <Block title="The agent was given" text={sample.prompt} />
@@ -108,76 +95,51 @@ export function TaskBody({ sample, children }: { sample: Sample; children?: Comp
   );
 }
 
-function Facts({ sample }: { sample: Sample }) {
-  const facts: [string, string][] = [
-    ['success rate', fixed(sample.rate)],
-    ['counted for the simulator', fixed(sample.targetRate)],
-    ['simulator’s reward', fixed(sample.envReward)],
-    ['guard factor', fixed(sample.guard)],
-    ['frozen agent', fixed(sample.frozenRate)],
-    ['random policy', fixed(sample.randomRate)],
-    ['repeats before it', String(sample.repeats)],
-    ['agent’s update', useText(sample.keptForAgent, 'left out')],
-    ['simulator’s update', useText(sample.keptForSimulator, `filtered, ${sample.reason}`)],
-  ];
-  return (
-    <dl>
-      {facts.flatMap(([name, value]) => [<dt key={`${name} name`}>{name}</dt>, <dd key={name}>{value}</dd>])}
-    </dl>
-  );
-}
+const taskFacts = (sample: Sample): [string, string][] => [
+  ['success rate', fixed(sample.rate)],
+  ['counted for the simulator', fixed(sample.targetRate)],
+  ['simulator’s reward', fixed(sample.envReward)],
+  ['guard factor', fixed(sample.guard)],
+  ['frozen agent', fixed(sample.frozenRate)],
+  ['random policy', fixed(sample.randomRate)],
+  ['repeats before it', String(sample.repeats)],
+  ['agent’s update', useText(sample.keptForAgent, 'left out')],
+  ['simulator’s update', useText(sample.keptForSimulator, `filtered, ${sample.reason}`)],
+];
 
 function useText(kept: boolean | null, otherwise: string): string {
   if (kept === null) return '–';
   return kept ? 'kept' : otherwise;
 }
 
-const Block = ({ title, text, note = '' }: { title: string; text: string; note?: string }) =>
-  text === '' ? null : (
-    <div class="block">
-      <h3 class="label">
-        {title}
-        {note !== '' && <small>{note}</small>}
-      </h3>
-      <pre>{text}</pre>
-    </div>
-  );
-
 function Answers({ sample, role, title }: { sample: Sample; role: SampleAnswer['role']; title: string }) {
   const answers = sample.answers.filter((answer) => answer.role === role);
   if (answers.length === 0) return null;
+  const columns: Column<SampleAnswer>[] = [
+    { name: 'reward', cell: (answer) => <RewardChips answer={answer} /> },
+    { name: title, kind: 'answer', cell: (answer) => <AnswerText answer={answer} /> },
+    {
+      name: 'advantage',
+      kind: 'figure',
+      cell: ({ advantage }) => (advantage === null || role === 'frozen' ? '' : fixed(advantage)),
+    },
+    { name: 'tokens', kind: 'figure', cell: ({ tokens }) => tokens },
+    { name: 'end', cell: ({ finish }) => finish },
+  ];
   return (
     <div class="scroll" role="region" aria-label={title} tabIndex={0}>
-      <table class="answers">
-        <Heads names={['reward', title, 'advantage', 'tokens', 'end']} />
-        <tbody>
-          {answers.map((answer, index) => (
-            <Answer key={index} answer={answer} />
-          ))}
-        </tbody>
-      </table>
+      <Table class="answers" columns={columns} rows={answers} />
     </div>
   );
 }
 
-const Answer = ({ answer }: { answer: SampleAnswer }) => {
-  const { role, text, reading, wellFormed, advantage, tokens, finish } = answer;
-  return (
-    <tr>
-      <td>
-        <RewardChips answer={answer} />
-      </td>
-      <td class="answer">
-        <code>{text === '' ? '(empty)' : text}</code>
-        {!wellFormed && <Chip tone="warn">malformed</Chip>}
-        {reading !== '' && wellFormed && <small>{reading}</small>}
-      </td>
-      <td class="figure">{advantage === null || role === 'frozen' ? '' : fixed(advantage)}</td>
-      <td class="figure">{tokens === null ? '' : String(tokens)}</td>
-      <td>{finish}</td>
-    </tr>
-  );
-};
+const AnswerText = ({ answer: { text, reading, wellFormed } }: { answer: SampleAnswer }) => (
+  <>
+    <code>{text === '' ? '(empty)' : text}</code>
+    {!wellFormed && <Chip tone="warn">malformed</Chip>}
+    {reading !== '' && wellFormed && <small>{reading}</small>}
+  </>
+);
 
 export const RewardChips = ({ answer: { reward, disputed } }: { answer: SampleAnswer }) => (
   <>

@@ -1,0 +1,73 @@
+import type { ComponentChildren } from 'preact';
+
+/** A column of a table. */
+export interface Column<Row> {
+  name: string;
+  /** `heading` names the row; the others are how its cells look: a `figure` is a number, a `meaning` is prose. */
+  kind?: 'heading' | 'figure' | 'meaning' | 'excerpt' | 'attention' | 'answer';
+  cell: (row: Row, index: number) => ComponentChildren;
+}
+
+interface DataTableProps<Row> {
+  /** What the table has, for screen readers. */
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  class?: string;
+  /** Class of a row. */
+  rowClass?: (row: Row) => string;
+  /** Title within the panel, and what stands below the table. */
+  title?: string;
+  children?: ComponentChildren;
+}
+
+/** A table in a panel that scrolls sideways on a narrow screen. */
+export function DataTable<Row>({ label, title, children, ...table }: DataTableProps<Row>) {
+  return (
+    <Scroll label={label}>
+      {title !== undefined && <h3>{title}</h3>}
+      <Table {...table} />
+      {children}
+    </Scroll>
+  );
+}
+
+type TableProps<Row> = Pick<DataTableProps<Row>, 'columns' | 'rows' | 'class' | 'rowClass'>;
+
+export const Table = <Row,>({ columns, rows, class: name = '', rowClass = () => '' }: TableProps<Row>) => (
+  <table class={name}>
+    <thead>
+      <tr>
+        {columns.map((column, index) => (
+          <th key={index} scope="col">
+            {column.name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row, place) => (
+        <tr key={place} class={rowClass(row)}>
+          {columns.map(({ kind, cell }, index) =>
+            kind === 'heading' ? (
+              <th key={index} scope="row">
+                {cell(row, place)}
+              </th>
+            ) : (
+              <td key={index} class={kind ?? ''}>
+                {cell(row, place)}
+              </td>
+            ),
+          )}
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
+/** A panel that scrolls sideways on a narrow screen, by the keyboard too. */
+export const Scroll = ({ label, children }: { label: string; children: ComponentChildren }) => (
+  <div class="panel scroll" role="region" aria-label={label} tabIndex={0}>
+    {children}
+  </div>
+);

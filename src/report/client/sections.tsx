@@ -1,0 +1,58 @@
+import { render } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
+
+export interface Section {
+  id: string;
+  /** In the navigation. */
+  short: string;
+  title: string;
+  /** Null or false for a section that is left out. */
+  body: ComponentChildren;
+}
+
+interface SectionsProps {
+  sections: readonly Section[];
+  /** Address of a section. */
+  linkTo?: (section: string) => string;
+  /** What stands between the navigation and the first section. */
+  children?: ComponentChildren;
+}
+
+/** Sections with their navigation; those without content are left out. */
+export function Sections({ sections, linkTo = (id) => `#${id}`, children }: SectionsProps) {
+  const shown = sections.filter(({ body }) => body !== null && body !== undefined && body !== false);
+  return (
+    <>
+      <nav aria-label="Sections">
+        {shown.map(({ id, short }) => (
+          <a
+            key={id}
+            href={linkTo(id)}
+            onClick={(event) => {
+              event.preventDefault();
+              document.getElementById(id)?.scrollIntoView({ behavior: 'smooth' });
+            }}
+          >
+            {short}
+          </a>
+        ))}
+      </nav>
+      {children}
+      {shown.map(({ id, title, body }) => (
+        <section key={id} id={id}>
+          <h2>{title}</h2>
+          {body}
+        </section>
+      ))}
+    </>
+  );
+}
+
+/**
+ * Shows a static page, of the data that it holds.
+ * @param name of the element of data, less `-data`
+ */
+export function renderPage<Data extends object>(name: string, Page: ComponentType<Data>): void {
+  const data = JSON.parse(document.getElementById(`${name}-data`)?.textContent ?? '') as Data;
+  render(<Page {...data} />, document.getElementById('page')!);
+}
