@@ -4,7 +4,8 @@ import type { FamilyMember } from './api.ts';
 
 /** Runs in a tree that a page shows. */
 const MAX_MEMBERS = 200;
-const turnTypes = new Set(['started', 'resumed', 'moved', 'rewound', 'retuned', 'ended', 'quota']);
+/** Events that its tree shows. */
+const shownTypes = new Set(['started', 'resumed', 'moved', 'rewound', 'retuned', 'ended', 'quota']);
 
 interface Relation {
   folder: RunFolder;
@@ -58,7 +59,7 @@ async function courseOf(folder: RunFolder | undefined): Promise<Pick<FamilyMembe
     folder.lastMetrics().catch(() => undefined),
   ]);
   const turns = events
-    .filter(({ type }) => turnTypes.has(type))
+    .filter(({ type }) => shownTypes.has(type))
     .map(({ time, at, ...event }) => ({ ...event, at: at ?? time ?? '' }));
   return {
     epoch: last?.epoch ?? 0,

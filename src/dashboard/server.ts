@@ -18,7 +18,7 @@ import type { LiveSource } from './live-source.ts';
 import { caseQuerySchema, ResultsPages } from './results-pages.ts';
 import { RunPages } from './run-pages.ts';
 import { taskPage } from './task-page.ts';
-import { TokenTexts } from './token-texts.ts';
+import { Tokenizers } from './token-texts.ts';
 
 export interface DashboardOptions {
   home: string;
@@ -36,6 +36,7 @@ export class Dashboard {
   readonly #runs: RunPages;
   readonly #results: ResultsPages;
   readonly #tasks = new EpochTasks();
+  readonly #tokenizers = new Tokenizers();
   readonly #events: EventStream;
   readonly #server: Server;
   #access: Access | undefined;
@@ -47,7 +48,7 @@ export class Dashboard {
     this.#results = new ResultsPages(home);
     this.#events = new EventStream(this.#runs);
     this.#server = createBoundedServer((request, response) => {
-      this.#respond(request, response).catch((error: unknown) => sendError(response, error));
+      this.#respond(request, response).catch((error: unknown) => sendError(request, response, error));
     });
   }
 
@@ -140,7 +141,7 @@ export class Dashboard {
     return taskPage(
       viewed,
       { ...state.index, epoch: number, index: wholeNumber(index) },
-      await TokenTexts.ofAgent(viewed),
+      await this.#tokenizers.ofAgent(viewed),
     );
   }
 
@@ -179,10 +180,13 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
   response.writeHead(200, { 'content-type': type }).end(body);
 }
 
-function sendError(response: ServerResponse, error: unknown): void {
+/** Scripts and programs, which ask below `/api`, are answered in JSON, and people in plain words. */
+function sendError(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   const [status, message] = statusOf(error);
   if (response.headersSent) response.end();
-  else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+  else if (request.url?.startsWith('/api/'))
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+  else response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
 }
 
 function statusOf(error: unknown): [number, string] {

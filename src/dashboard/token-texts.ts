@@ -5,6 +5,8 @@ import type { ViewedRun } from '../report/run-view.ts';
 import { readJsonFile } from '../store/json-files.ts';
 import type { Sampled } from '../types/records.ts';
 import type { RolloutToken } from './api.ts';
+import { fileStamp } from './file-stamp.ts';
+import { StampedCache } from './stamped-cache.ts';
 
 const idsSchema = z.record(z.string(), z.number());
 const piecesSchema = z.array(z.tuple([z.string(), z.number()]).rest(z.unknown()));
@@ -23,21 +25,6 @@ export class TokenTexts {
   private constructor(texts: ReadonlyMap<number, string>, isByteLevel: boolean) {
     this.#texts = texts;
     this.#isByteLevel = isByteLevel;
-  }
-
-  /** By the tokenizer that a run's agent began with; null if this disk has it no more. */
-  static async ofAgent({ run, store }: ViewedRun): Promise<TokenTexts | null> {
-    const model = run.experiment?.agent.model;
-    const checkpoint = run.rows.at(-1)?.outputs.state?.initial_agent?.checkpoint;
-    const folders = [
-      ...(checkpoint ? [store.path(checkpoint)] : []),
-      ...(model?.type === 'pretrained' ? [modelFolder(model.path)] : []),
-    ];
-    for (const folder of folders) {
-      const texts = await TokenTexts.read(folder);
-      if (texts !== null) return texts;
-    }
-    return null;
   }
 
   /** Reads `tokenizer.json` of a model's folder; null if there is none that can be read. */
@@ -66,6 +53,27 @@ export class TokenTexts {
       logprob: logprobs[index] ?? 0,
       isSampled: mask?.[index] !== 0,
     }));
+  }
+}
+
+/** Tokenizers of the runs that were shown last: a large one takes half a second to read. */
+export class Tokenizers {
+  readonly #texts = new StampedCache<TokenTexts | null>(2);
+
+  /** By the tokenizer that a run's agent began with; null if this disk has it no more. */
+  async ofAgent({ run, store }: ViewedRun): Promise<TokenTexts | null> {
+    const model = run.experiment?.agent.model;
+    const checkpoint = run.rows.at(-1)?.outputs.state?.initial_agent?.checkpoint;
+    const folders = [
+      ...(checkpoint ? [store.path(checkpoint)] : []),
+      ...(model?.type === 'pretrained' ? [modelFolder(model.path)] : []),
+    ];
+    for (const folder of folders) {
+      const stamp = await fileStamp([join(folder, 'tokenizer.json')]);
+      const texts = await this.#texts.get(folder, stamp, () => TokenTexts.read(folder));
+      if (texts !== null) return texts;
+    }
+    return null;
   }
 }
 

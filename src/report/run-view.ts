@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Experiment } from '../config/experiment.ts';
 import type { Prices } from '../config/prices.ts';
+import { lastTurn } from '../runs/last-turn.ts';
 import { lineageText } from '../runs/run-overview.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
@@ -19,7 +20,7 @@ import { historyView } from './history-view.ts';
 import type { HistoryView } from './history-view.ts';
 import { loadRun } from './load-run.ts';
 import { trained } from './run-data.ts';
-import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
+import type { EpochRow, RunData } from './run-data.ts';
 
 /** A section of figures. */
 export interface FigureSection {
@@ -157,13 +158,9 @@ function settingText(experiment: Experiment | null, worldName: string | null): s
   ].join(' · ');
 }
 
-/** The last start, resumption, rewind or end. */
-const lastTurn = ({ events }: RunData): ReportEvent | undefined =>
-  events.findLast(({ type }) => ['started', 'resumed', 'rewound', 'ended'].includes(type));
-
 /** Why a run failed; null if it did not, or has been resumed since. */
 export function failureOf(run: RunData): string | null {
-  const turn = lastTurn(run);
+  const turn = lastTurn(run.events);
   return turn?.outcome === 'failed' ? (turn.reason ?? 'no reason is recorded') : null;
 }
 
@@ -171,7 +168,7 @@ export function failureOf(run: RunData): string | null {
 export function stateOf(run: RunData): RunView['state'] {
   const { rows, experiment } = run;
   const last = rows.at(-1)?.epoch ?? 0;
-  const turn = lastTurn(run);
+  const turn = lastTurn(run.events);
   if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs))
     return { text: 'finished', tone: 'good' };
   if (turn?.outcome !== undefined)

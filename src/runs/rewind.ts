@@ -8,6 +8,7 @@ import { lineNames, refreshLines, removeLines } from '../store/shared-lines.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { cutLedger } from './cut-ledger.ts';
 import { rewindSchema } from './file-schemas.ts';
+import { lastTurn } from './last-turn.ts';
 import { openRun } from './ledger-entry.ts';
 import type { LedgerEntry } from './ledger-entry.ts';
 import { applyRetune, retuneRun } from './retune.ts';
@@ -86,9 +87,7 @@ async function cutMetrics(folder: RunFolder, lastEpoch: number): Promise<void> {
 
 /** Completes a rewind that was killed in between, unless the run was continued since. */
 export async function finishRewind(folder: RunFolder, home: string): Promise<boolean> {
-  const last = (await folder.events()).findLast(({ type }) =>
-    ['rewinding', 'rewound', 'started', 'resumed', 'moved', 'ended'].includes(type),
-  );
+  const last = lastTurn(await folder.events());
   if (last?.type !== 'rewinding') return false;
   await rewindFolder(folder, home, rewindSchema.parse(last));
   return true;

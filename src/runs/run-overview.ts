@@ -4,7 +4,7 @@ import { parseExperiment } from '../config/parse-experiment.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { shownLineSchema } from './file-schemas.ts';
-import type { RunEvent, ShownLine } from './file-schemas.ts';
+import type { ShownLine } from './file-schemas.ts';
 import { RunFolder } from './run-folder.ts';
 import { experimentInEffect } from './settings-in-effect.ts';
 
@@ -57,17 +57,6 @@ export async function lastRewindTime(folder: RunFolder): Promise<Date | null> {
   const time = (await folder.events()).findLast(({ type }) => type === 'rewound')?.time;
   return time === undefined ? null : new Date(time);
 }
-
-/** The event of how a run last ended, or of what came after that. */
-export async function lastTurn(folder: RunFolder): Promise<RunEvent | undefined> {
-  return (await folder.events()).findLast(({ type }) =>
-    ['started', 'resumed', 'moved', 'ended', 'rewound'].includes(type),
-  );
-}
-
-/** The quota that ended a run, as the event of its end says it; undefined for any other end. */
-export const quotaReason = (turn: RunEvent | undefined): string | undefined =>
-  turn?.type === 'ended' && turn.outcome === 'token cap reached' ? turn.reason : undefined;
 
 /** The anchor of this experiment's ledger. */
 export const experimentHash = (experiment: Experiment): string => hashOf(experiment);

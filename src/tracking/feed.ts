@@ -4,6 +4,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { metricsLineSchema, metricsSchema } from '../runs/file-schemas.ts';
 import type { MetricsLine, RunEvent } from '../runs/file-schemas.ts';
+import { lastTurn } from '../runs/last-turn.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
@@ -185,15 +186,10 @@ function timeOf(timed: ReadonlyMap<number, MetricsLine>, epoch: number): number 
   return 0;
 }
 
-const isRewinding = (events: readonly RunEvent[]): boolean =>
-  events.findLast(({ type }) =>
-    ['rewinding', 'rewound', 'started', 'resumed', 'moved', 'ended'].includes(type),
-  )?.type === 'rewinding';
+const isRewinding = (events: readonly RunEvent[]): boolean => lastTurn(events)?.type === 'rewinding';
 
 function outcomeOf(events: readonly RunEvent[]): Outcome | null {
-  const turn = events.findLast(({ type }) =>
-    ['started', 'resumed', 'moved', 'rewound', 'ended'].includes(type),
-  );
+  const turn = lastTurn(events);
   if (turn?.type !== 'ended') return null;
   if (turn.outcome === 'finished' || turn.outcome === 'failed') return turn.outcome;
   return 'stopped';

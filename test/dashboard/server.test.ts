@@ -41,7 +41,12 @@ describe('who may read', () => {
   test('nobody without the token, and nothing is said of what there is', async () => {
     for (const path of ['/', '/app.js', '/api/home', '/api/runs/made', '/api/events', '/api/no'])
       expect((await served.ask(path)).status, path).toBe(401);
-    expect((await served.ask('/?token=wrong')).status).toBe(401);
+    const wrong = await served.ask('/?token=wrong');
+    expect([wrong.status, wrong.headers['content-type'], wrong.text]).toEqual([
+      401,
+      'text/plain; charset=utf-8',
+      'open the address that `genenv dashboard` printed: it has the token\n',
+    ]);
     expect((await served.ask('/api/home', { headers: { authorization: 'Bearer wrong' } })).status).toBe(401);
   });
 

@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { RunFolder } from '../../runs/run-folder.ts';
-import { lastTurn, quotaReason } from '../../runs/run-overview.ts';
+import { lastTurn, quotaReason } from '../../runs/last-turn.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { queryProgress } from './query-progress.ts';
 
@@ -43,7 +43,7 @@ export interface CurrentState {
 export async function currentState(folder: RunFolder, client: Client | null): Promise<CurrentState> {
   const [workflow, turn] = await Promise.all([
     client === null ? null : workflowState(client, folder.id),
-    lastTurn(folder),
+    folder.events().then(lastTurn),
   ]);
   if (workflow?.progress !== undefined)
     return { state: activeState(workflow.progress), progress: workflow.progress };
@@ -51,7 +51,8 @@ export async function currentState(folder: RunFolder, client: Client | null): Pr
   if (last === 'stopped' || last === 'cancelled' || last === 'failed') return { state: last, progress: null };
   if (quotaReason(turn) !== undefined) return { state: 'out of quota', progress: null };
   // A run that was rewound since, or that another server runs, is as far as its files say.
-  return { state: last === 'rewound' ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
+  const wasRewound = last === 'rewinding' || last === 'rewound';
+  return { state: wasRewound ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
 }
 
 const activeState = (progress: Progress | null): RunActivity =>

@@ -3,16 +3,10 @@ import { armName } from '../../config/arms.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import { experimentNeeds } from '../../dev-stack/stack-needs.ts';
+import { lastTurn, quotaReason } from '../../runs/last-turn.ts';
 import { finishRewind } from '../../runs/rewind.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
-import {
-  experimentHash,
-  lastRewindTime,
-  lastTurn,
-  quotaReason,
-  readRunOverview,
-  runsFolder,
-} from '../../runs/run-overview.ts';
+import { experimentHash, lastRewindTime, readRunOverview, runsFolder } from '../../runs/run-overview.ts';
 import { isServerFailure } from '../../temporal/server-failure.ts';
 import { nameHome } from '../../tracking/identity.ts';
 import type { TrackerName } from '../../tracking/trackers.ts';
@@ -174,7 +168,7 @@ async function printOutcome(
     context.print('Its files are with its workers, not in this home folder.');
     return;
   }
-  const quota = quotaReason(await lastTurn(folder));
+  const quota = quotaReason(lastTurn(await folder.events()));
   if (quota !== undefined) context.print(`A quota ended it: ${quota}.`);
   const { summaryTable, writeResults } = await import('./run-results.ts');
   context.print(await summaryTable(home, id));

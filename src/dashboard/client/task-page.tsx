@@ -61,13 +61,7 @@ export function TaskPage({ run, epoch, index, query }: TaskPageProps) {
       <Gaps gaps={gaps} />
       <h2>How it was written</h2>
       <div class="panel sample">
-        <TaskBody sample={sample}>
-          {own.length === 0 && (
-            <p class="quiet">
-              {sample.valid ? 'Its answers are not stored any more.' : 'No task, so no answers.'}
-            </p>
-          )}
-        </TaskBody>
+        <TaskBody sample={sample} hasTable={false} />
       </div>
       <Rollouts rollouts={own} />
     </>

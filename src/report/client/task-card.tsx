@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { ComponentChildren } from 'preact';
 import type { Sample, SampleAnswer } from '../describe-sample.ts';
 import { Table } from './data-table.tsx';
 import type { Column } from './data-table.tsx';
@@ -59,8 +58,14 @@ function dotClass(reward: number | null): string {
   return reward > 0 ? 'partly' : 'wrong';
 }
 
+interface TaskBodyProps {
+  sample: Sample;
+  /** False where a page shows the agent's answers elsewhere. */
+  hasTable?: boolean;
+}
+
 /** How a task was written, what came of it, and the attempts at it. */
-export function TaskBody({ sample, children }: { sample: Sample; children?: ComponentChildren }) {
+export function TaskBody({ sample, hasTable = true }: TaskBodyProps) {
   const hasAnswers = sample.answers.some(({ role }) => role === 'agent');
   return (
     <div class="opened">
@@ -81,14 +86,12 @@ export function TaskBody({ sample, children }: { sample: Sample; children?: Comp
       <div>
         <Block title="The agent was given" text={sample.prompt} />
         <Block title="The checker wants" text={sample.reference} />
-        {children ??
-          (hasAnswers ? (
-            <Answers sample={sample} role="agent" title="The agent answered" />
-          ) : (
-            <p class="quiet">
-              {sample.valid ? 'Its answers are not stored any more.' : 'No task, so no answers.'}
-            </p>
-          ))}
+        {!hasAnswers && (
+          <p class="quiet">
+            {sample.valid ? 'Its answers are not stored any more.' : 'No task, so no answers.'}
+          </p>
+        )}
+        {hasTable && <Answers sample={sample} role="agent" title="The agent answered" />}
         <Answers sample={sample} role="frozen" title="The frozen initial agent answered" />
       </div>
     </div>
