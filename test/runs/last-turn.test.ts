@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { RunEvent } from '../../src/runs/file-schemas.ts';
 import { lastTurn, quotaReason } from '../../src/runs/last-turn.ts';
 
 test.each([
@@ -11,7 +12,7 @@ test.each([
 });
 
 test('a run of no events has not turned', () => {
-  expect(lastTurn([])).toBeUndefined();
+  expect(lastTurn<RunEvent>([])).toBeUndefined();
 });
 
 test('a quota is the reason of an end by the cap of tokens alone', () => {
