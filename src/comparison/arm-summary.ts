@@ -6,9 +6,21 @@ import { measured, namesUnder, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { meanCurve } from './learning-curve.ts';
 import type { CurveMean, CurvePoint } from './learning-curve.ts';
-import { hasReachedThreshold, heldOutCurve, measureRun, runMetricNames, shareSolved } from './run-metrics.ts';
+import {
+  hasReachedThreshold,
+  heldOutCurve,
+  measureRun,
+  runMetricNames,
+  runMetrics,
+  shareSolved,
+} from './run-metrics.ts';
 import type { EqualTerms, RunMetricName, RunMetrics, RunRecord } from './run-metrics.ts';
-import { differencesBySeed, estimateDifferenceOverSeeds, estimateOverSeeds } from './seed-estimates.ts';
+import {
+  boundsOf,
+  differencesBySeed,
+  estimateDifferenceOverSeeds,
+  estimateOverSeeds,
+} from './seed-estimates.ts';
 import type { SeedDifference, SeedEstimate } from './seed-estimates.ts';
 
 /** A value an epoch, from epoch 1 on, each the mean over the seeds. */
@@ -86,7 +98,12 @@ export function summarizeArm(
     })),
     curve: meanCurve(curves, places),
     courses: epochSeries(runs),
-    figures: mapMetrics((metric) => estimateOverSeeds(metricsOfRuns.map((metrics) => metrics[metric]))),
+    figures: mapMetrics((metric) =>
+      estimateOverSeeds(
+        metricsOfRuns.map((metrics) => metrics[metric]),
+        boundsOf(runMetrics[metric].unit),
+      ),
+    ),
     kinds: kindShares(runs),
     filtered: filteredTenths(runs),
     warnings: countWarnings(runs),

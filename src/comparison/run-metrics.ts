@@ -66,7 +66,7 @@ export const runMetrics = {
   logprobGain: {
     title: 'log-probability of right held-out answers, change over the run',
     better: 'higher',
-    unit: 'share',
+    unit: 'nats',
   },
   simulatorKlAtCap: {
     title: 'epochs with the KL of the simulator at its cap',
@@ -87,7 +87,7 @@ export const runMetrics = {
   environmentSteps: { title: 'updates of the simulator, within them', better: null, unit: 'count' },
 } as const satisfies Record<
   string,
-  { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'count' | 'number' | 'change' }
+  { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'nats' | 'count' | 'number' | 'change' }
 >;
 
 export type RunMetricName = keyof typeof runMetrics;

@@ -1,3 +1,4 @@
+import type { Interval } from '../numerics/intervals.ts';
 import { ROUNDING } from '../numerics/preconditions.ts';
 import { LEAST_PAIRS, signFlipTest } from '../numerics/sign-flip.ts';
 import { studentInterval, studentTest } from '../numerics/student.ts';
@@ -47,12 +48,29 @@ export function sideOf(estimate: SeedEstimate, level = 0): -1 | 0 | 1 | null {
   return high < level ? -1 : 0;
 }
 
-/** Mean and interval of the measured values; null if there are none. */
-export function estimateOverSeeds(values: readonly (number | null)[]): SeedEstimate | null {
+/**
+ * Mean and interval of the measured values; null if there are none.
+ * @param bounds where the values must lie: what Student's interval has beyond them is cut, which costs no coverage
+ */
+export function estimateOverSeeds(
+  values: readonly (number | null)[],
+  { low: least, high: most }: Interval = { low: -Infinity, high: Infinity },
+): SeedEstimate | null {
   const present = measured(values);
   const interval = studentInterval(present);
-  return interval && { ...interval, seeds: present.length };
+  if (interval === null) return null;
+  const { mean, low, high } = interval;
+  return {
+    mean,
+    low: low === null ? null : Math.max(least, low),
+    high: high === null ? null : Math.min(most, high),
+    seeds: present.length,
+  };
 }
+
+/** Where the values of a metric must lie. */
+export const boundsOf = (unit: Unit): Interval | undefined =>
+  unit === 'share' ? { low: 0, high: 1 } : undefined;
 
 /** One arm minus a reference, seed by seed; null for a seed that lacks one of them. */
 export const differencesBySeed = (
@@ -79,7 +97,7 @@ type Unit = (typeof runMetrics)[RunMetricName]['unit'];
 export function valueText(value: number | null | undefined, unit: Unit = 'share'): string {
   if (value === null || value === undefined) return '–';
   if (unit === 'count') return String(Math.round(value)).replace('-', '−');
-  if (unit === 'share') return value.toFixed(3).replace('-', '−');
+  if (unit === 'share' || unit === 'nats') return value.toFixed(3).replace('-', '−');
   return unit === 'change' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value);
 }
 

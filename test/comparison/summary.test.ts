@@ -73,6 +73,17 @@ describe('figures of an arm', () => {
     expect(late.figures.rolloutsToThreshold?.mean).toBeCloseTo((2 * (512 + 0.6 * 256) + 768) / 3, 6);
   });
 
+  test('the interval of a share is cut at 1', () => {
+    const nearly: Course = { ...tuned, heldOut: (seed) => [0.9, seed === 3 ? 0.9 : 1, 1, 1] };
+    const plan = comparison();
+    const summed = summarize(plan, runs(plan, { tuned: nearly, random }), []);
+    const { area, informative } = armOf(summed, 'tuned').figures;
+    // 0.983, 0.983 and 0.95: Student's interval goes to 1.02.
+    expect([area!.mean, area!.high]).toEqual([expect.closeTo(2.9167 / 3, 3), 1]);
+    expect(area!.low).toBeGreaterThan(0.9);
+    expect(informative).toMatchObject({ low: null, high: null });
+  });
+
   test('residence in the band, difficulty, length and shares of tasks never and always solved', () => {
     expect(figures.residence?.mean).toBe(1);
     expect(armOf(summary(), 'random').figures.residence?.mean).toBeLessThan(1);
