@@ -8,7 +8,6 @@ import { MAX_EMBEDDED_TEXTS } from '../inference/embedding-client.ts';
 import { deriveSeed, randomStream } from '../numerics/random.ts';
 import type { Sampled } from '../types/records.ts';
 import type { ComparedTexts, TaskSpec, World } from '../worlds/world.ts';
-import type { CompletionClient } from './completion-requests.ts';
 
 /** What is recorded of a comparison: vectors are not. */
 export interface Compared {
@@ -44,11 +43,17 @@ export async function compareTexts(
   return { similarities, promptTokens };
 }
 
-type Comparer = Pick<CompletionClient, 'compare'>;
+export interface TextComparer {
+  /**
+   * How similar the texts of each pair are, by the world's model of embeddings; recorded as completions are.
+   * @throws as `EmbeddingClient.embed` does
+   */
+  compare(pairs: readonly ComparedTexts[]): Promise<number[]>;
+}
 
 /** Adds its similarity to each answer that the world compares so; nothing is asked for in other worlds. */
 export async function addSimilarities(
-  client: Comparer,
+  client: TextComparer,
   { embedding }: Pick<World, 'embedding'>,
   answers: readonly { spec: TaskSpec; sampled: Sampled }[],
 ): Promise<void> {
@@ -82,7 +87,7 @@ export function drawRandomAnswers(
  * other worlds.
  */
 export async function similaritiesOf(
-  client: Comparer,
+  client: TextComparer,
   { embedding }: Pick<World, 'embedding'>,
   spec: TaskSpec,
   answers: readonly string[],

@@ -11,9 +11,8 @@ import type { PolicyVersion, RunState } from '../types/run-state.ts';
 import type { Sampled } from '../types/records.ts';
 import type { Journal } from '../store/journal.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import type { ComparedTexts } from '../worlds/world.ts';
 import { compareTexts } from './answer-similarity.ts';
-import type { Compared } from './answer-similarity.ts';
+import type { Compared, TextComparer } from './answer-similarity.ts';
 import { JournaledClient } from './journaled-client.ts';
 import type { SamplingUsage } from './journaled-client.ts';
 import { createModelRoutes } from './model-routes.ts';
@@ -55,7 +54,7 @@ export const epochPolicies = ({
 type CompletionUsage = SamplingUsage & { servers?: ServerTokens };
 
 /** The journaled client of an experiment's policies; a request goes to the server that has its model. */
-export interface CompletionClient extends AsyncDisposable {
+export interface CompletionClient extends TextComparer, AsyncDisposable {
   readonly usage: CompletionUsage;
   /** As `PolicyClient.complete`, one request after another: see `JournaledClient`. */
   complete(request: CompletionRequest): Promise<Completion[]>;
@@ -64,11 +63,6 @@ export interface CompletionClient extends AsyncDisposable {
    * @throws InvalidConfig if the server has no way to say it
    */
   completionLogprobs(request: LogprobsRequest): Promise<number[]>;
-  /**
-   * How similar the texts of each pair are, by the world's model of embeddings; recorded as completions are.
-   * @throws as `EmbeddingClient.embed` does
-   */
-  compare(pairs: readonly ComparedTexts[]): Promise<number[]>;
   /** As `PolicyClient.tokenize`; not recorded, since token ids follow from model and text alone. */
   tokenize(model: string, text: string): Promise<number[]>;
   /** Whether the model has room for a prompt and its completion, as its server said first. */

@@ -10,11 +10,9 @@ import type { Ref } from './references.ts';
 import { readSharedText } from './shared-files.ts';
 import { sharedPlace } from './shared-folders.ts';
 import { filesBelow, measureShared, namesBelow } from './shared-scan.ts';
+import type { StoredFile } from './shared-scan.ts';
 
 /** Walks over everything in a store, for garbage collection. */
-
-/** Something on disk: absolute path, size with all below it, and when it was last written. */
-export type StoredFile = { path: string; bytes: number; mtimeMs: number };
 
 /** Names in a folder, sorted; none if there is no folder. */
 const namesIn = async (folder: string): Promise<string[]> =>

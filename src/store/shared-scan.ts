@@ -1,8 +1,10 @@
 /** The walks of `scan.ts` over a store that is in a bucket: the same paths, from lists of keys. */
 import { join } from 'node:path';
 import { sum } from '../numerics/arithmetic.ts';
-import type { StoredFile } from './scan.ts';
 import { sharedPlace } from './shared-folders.ts';
+
+/** Something in a store: absolute path, size with all below it, and when it was last written. */
+export type StoredFile = { path: string; bytes: number; mtimeMs: number };
 
 /** Size and age of what the bucket has at a path: a file, or all below it; undefined if nothing. */
 export async function measureShared(path: string): Promise<StoredFile | undefined> {

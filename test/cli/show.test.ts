@@ -1,7 +1,7 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { explainFailure } from '../../src/cli/lib/follow.ts';
+import { explainFailure } from '../../src/cli/lib/workflow-failure.ts';
 import { OutageLines } from '../../src/cli/lib/outage-lines.ts';
 import {
   bandScale,

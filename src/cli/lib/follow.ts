@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { isServerFailure } from '../../temporal/server-failure.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import type { experimentWorkflow } from '../../workflows/experiment.ts';
@@ -10,6 +9,8 @@ import type { CliContext, ExitCode } from '../context.ts';
 import { Interruption } from './interruption.ts';
 import { queryProgress, queryRunProgress } from './query-progress.ts';
 import { openSession } from './session.ts';
+import { workflowAddress } from './temporal-source.ts';
+import { explainFailure } from './workflow-failure.ts';
 import type { ExternalTemporal, Session, SessionUse } from './session.ts';
 
 export type ExperimentHandle = WorkflowHandle<typeof experimentWorkflow>;
@@ -178,30 +179,3 @@ export async function describeRunning(
 /** The address of a workflow in Temporal's UI, to be printed after its id; empty without a UI. */
 export const workflowLink = ({ ui }: Session, workflowId: string): string =>
   ui === null ? '' : `: ${workflowAddress(ui, workflowId)}`;
-
-/** @param ui address of Temporal's UI */
-export const workflowAddress = (ui: string, workflowId: string): string =>
-  `${ui}/namespaces/default/workflows/${workflowId}`;
-
-/** The failure of a workflow as a person needs it: its root cause, once, and what to do. */
-export function explainFailure(error: WorkflowFailedError, id: string): CliError {
-  const causes = [...causesOf(error)];
-  const stopped = (how: string): CliError =>
-    new CliError(`${id} was ${how}; the same command resumes it`, exitCodes.stopped);
-  if (causes.some((cause) => cause instanceof CancelledFailure)) return stopped('cancelled');
-  if (causes.some((cause) => cause instanceof TerminatedFailure)) return stopped('terminated');
-  const root = causes.at(-1) ?? error;
-  const type = causes.find((cause) => cause instanceof ApplicationFailure)?.type;
-  if (type === 'InvalidConfig') return new CliError(root.message, exitCodes.badInput);
-  const name = type ? `${type}: ` : '';
-  return new CliError(
-    `${id} failed: ${name}${root.message}\n` +
-      'The log is in stack/logs/worker.log of the home folder; ' +
-      'once the cause is gone, the same command resumes from the last epoch.',
-  );
-}
-
-/** The causes of an error, its own first, the root last. */
-export function* causesOf(error: Error): Generator<Error> {
-  for (let cause = error.cause; cause instanceof Error; cause = cause.cause) yield cause;
-}

@@ -4,9 +4,13 @@ import type { LiveView, PhaseAttempt } from '../../dashboard/api.ts';
 import type { LiveSource } from '../../dashboard/live-source.ts';
 import { epochWorkflowId } from '../../formats/epoch-id.ts';
 import type { RunFolder } from '../../runs/run-folder.ts';
-import { causesOf, workflowAddress } from './follow.ts';
 import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
 import { currentJobs } from './training-jobs.ts';
+import { causesOf } from './workflow-failure.ts';
+
+/** @param ui address of Temporal's UI */
+export const workflowAddress = (ui: string, workflowId: string): string =>
+  `${ui}/namespaces/default/workflows/${workflowId}`;
 
 /** What Temporal knows of runs; without a server, what their files say. */
 export class TemporalSource implements LiveSource {

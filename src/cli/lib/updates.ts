@@ -12,10 +12,10 @@ import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import type { ControlState } from '../../workflows/messages.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
-import { causesOf } from './follow.ts';
 import type { ExperimentHandle } from './follow.ts';
 import type { TemporalOptions } from './options.ts';
 import { connectIfReachable } from './session.ts';
+import { causesOf } from './workflow-failure.ts';
 
 /** The workflow refused an update; `type` is that of the failure. */
 export class UpdateRefused extends CliError {
