@@ -32,7 +32,7 @@ export function summarizeCrossPlay(records: readonly CrossPlayRecord[]): CrossPl
     const columns = (rates: Rates) => epochs.map((_, simulator) => rates.map((row) => row[simulator]!));
     const estimateTrend = (lines: (rates: Rates) => Rates) => {
       const bySeed = matrices.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line)))));
-      return estimateOverSeeds(bySeed);
+      return estimateOverSeeds(bySeed, { low: -1, high: 1 });
     };
     const meanRate = (agent: number, simulator: number) =>
       mean(measured(matrices.map((rates) => rates[agent]![simulator]!)));

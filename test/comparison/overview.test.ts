@@ -4,9 +4,16 @@ import { expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
 import { table } from '../../src/comparison/markdown-table.ts';
 import { primaryCells, primaryVerdictText } from '../../src/comparison/primary-markdown.ts';
-import { valueText } from '../../src/comparison/seed-estimates.ts';
+import { scoreAt } from '../../src/comparison/learning-curve.ts';
+import {
+  differencesBySeed,
+  differenceText,
+  estimateDifferenceOverSeeds,
+  valueText,
+} from '../../src/comparison/seed-estimates.ts';
 import { RULES } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
+import { range } from '../../src/numerics/arithmetic.ts';
 
 /**
  * The tables of docs/results.md are made of the summaries beside it, so that no figure in them was written by
@@ -64,11 +71,62 @@ function stepsTable(): string {
   return table(['p0', 'tasks', ...steps], rows);
 }
 
+const PLACES = 6;
+
+/** Held-out success at equal rollouts, an arm minus the frozen simulator with the same agent. */
+function leadTable(): string {
+  const rows = summaries
+    .filter(({ summary: { arms } }) => armWith(arms, 'uniform') !== undefined)
+    .flatMap(({ file, summary }) => {
+      const scores = (name: string, rollouts: number) =>
+        armWith(summary.arms, name)!.runs.map(({ curve }) => scoreAt(curve, rollouts));
+      return ['tuned', 'uniform'].map((name) => [
+        pageLink(file, summary),
+        `${name} − random`,
+        ...range(PLACES).map((place) => {
+          const rollouts = ((place + 1) / PLACES) * summary.rollouts;
+          const differences = differencesBySeed(scores(name, rollouts), scores('random', rollouts));
+          return `${Math.round(rollouts)}: ${differenceText(estimateDifferenceOverSeeds(differences))}`;
+        }),
+      ]);
+    });
+  return table(['file', 'arms', ...range(PLACES).map((place) => `${place + 1} of ${PLACES}`)], rows);
+}
+
+/** Areas if something else than rollouts is held equal. */
+function axesTable(): string {
+  const rows = summaries
+    .filter(({ summary: { arms } }) => armWith(arms, 'uniform') !== undefined)
+    .flatMap(({ file, summary }) =>
+      ['random', 'tuned', 'uniform', 'oracle', 'selection'].map((name) => {
+        const { arm, figures } = armWith(summary.arms, name)!;
+        const along = (axis: string) =>
+          summary.axes
+            .find((candidate) => candidate.name === axis)
+            ?.arms.find((candidate) => candidate.arm === arm)?.area?.mean;
+        const areas = [figures.area?.mean, along('agentSteps'), along('tokens')];
+        return [pageLink(file, summary), name, ...areas.map((area) => valueText(area))];
+      }),
+    );
+  return table(['file', 'arm', 'by rollouts', 'by updates of the agent', 'by tokens sampled'], rows);
+}
+
+/** An arm by its tasks; in files of the agent's step the one with the step `all`. */
+const armWith = (arms: Summary['arms'], tasks: string) =>
+  arms.find(({ arm }) => arm === tasks) ?? arms.find(({ arm }) => arm === `${tasks}-all`);
+
+const pageLink = (file: string, { name }: Summary): string => `[${name}](${file.replace('.json', '.md')})`;
+
 const between = (name: string) => new RegExp(`(<!-- ${name} -->\n)[^]*?(<!-- /${name} -->)`);
 
 test('every table of the results is what the summaries say', async () => {
   const text = readFileSync(join(docs, 'results.md'), 'utf8');
-  const tables = { 'primary comparisons': primaryTable(), steps: stepsTable() };
+  const tables = {
+    'primary comparisons': primaryTable(),
+    leads: leadTable(),
+    axes: axesTable(),
+    steps: stepsTable(),
+  };
   let expected = text;
   for (const [name, content] of Object.entries(tables)) {
     expect(text, `docs/results.md: the markers of "${name}"`).toMatch(between(name));
