@@ -121,14 +121,14 @@ describe.skipIf(chromiumMissing !== '')(`the report in Chromium${chromiumMissing
     await page.fill('[name=text]', '<b>&</script>');
     const first = page.locator('.sample').first();
     if ((await first.getAttribute('open')) === null) await first.locator('summary').click();
-    expect(await first.locator('pre').allTextContents()).toContainEqual(
-      expect.stringContaining('<b>&</script>'),
-    );
+    await expect
+      .poll(() => first.locator('pre').allTextContents())
+      .toContainEqual(expect.stringContaining('<b>&</script>'));
     await page.fill('[name=text]', '');
     await page.selectOption('[name=valid]', 'valid');
-    await page.locator('.sample summary').nth(5).click();
     const opened = page.locator('.sample').nth(5);
-    expect(await opened.locator('.answers').first().locator('tbody tr').count()).toBe(8);
+    await opened.locator('summary').click();
+    await expect.poll(() => opened.locator('.answers').first().locator('tbody tr').count()).toBe(8);
     expect(await opened.locator('pre').allTextContents()).toContainEqual(
       expect.stringContaining('"evaluation"'),
     );
