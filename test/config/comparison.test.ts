@@ -394,6 +394,19 @@ describe('the files of the repository', () => {
     );
   });
 
+  test("compare-paper-wide gives the paper's simulator four times the prompts, and each arm as many rollouts", () => {
+    const { arms, primary, seeds } = parseComparison(experimentFile('compare-paper-wide'));
+    expect(Object.keys(arms)).toEqual(['paper', 'tuned-simulator', 'random']);
+    expect(new Set(Object.values(arms).map(agentRollouts))).toEqual(new Set([1024]));
+    for (const [arm, experiment] of Object.entries(arms))
+      expect(hasSameAgentTraining(experiment, arms.paper!), arm).toBe(true);
+    expect(primary!.map(({ arm, against }) => [arm, against])).toEqual([
+      ['paper', 'random'],
+      ['tuned-simulator', 'random'],
+    ]);
+    expect(seeds).toHaveLength(6);
+  });
+
   test('compare-paper-agent trains every agent as the paper does', () => {
     const { arms } = parseComparison(experimentFile('compare-paper-agent'));
     expect(Object.values(arms).map(({ arm }) => armName(arm))).toEqual([
