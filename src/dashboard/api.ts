@@ -38,6 +38,8 @@ export interface RunLine {
   phase: string;
   /** What a person should look at. */
   attention: string[];
+  /** Phases that were tried again, in the whole run. */
+  retries: number;
 }
 
 /** A phase that is under way, as Temporal knows it. */
@@ -127,6 +129,12 @@ export interface TasksPage {
   pageSize: number;
   kinds: string[];
   reasons: string[];
+  /** The last epoch that is committed. */
+  lastEpoch: number;
+  /** By what rule the difficulty filter keeps tasks, in words. */
+  rule: string;
+  /** Whether the run trains them at all. */
+  isTrained: { agent: boolean; simulator: boolean };
   tasks: TaskLine[];
 }
 
@@ -178,10 +186,19 @@ export interface ComparePage {
 }
 
 /** A comparison's results. */
+/** A run of an arm. */
+export interface ArmRunLine {
+  id: string;
+  seed: number;
+  /** As in the overview; `not started` if there is no such run yet. */
+  state: string;
+  isFinished: boolean;
+}
+
 export interface ComparisonPage {
   id: string;
   /** Arms with their runs, in the order of the file. */
-  arms: { arm: string; runs: string[] }[];
+  arms: { arm: string; runs: ArmRunLine[] }[];
   seeds: number[];
   /** Null before its end. */
   summary: {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Experiment } from '../config/experiment.ts';
 import { readEpochIndex, writeEpochIndex } from '../runs/epoch-index.ts';
 import type { EpochIndex, TaskEntry } from '../runs/epoch-index.ts';
 import type { ViewedRun } from '../report/run-view.ts';
@@ -48,6 +49,12 @@ export class EpochTasks {
       pageSize: PAGE_TASKS,
       kinds: [],
       reasons: [],
+      lastEpoch: viewed.run.rows.at(-1)!.epoch,
+      rule: ruleText(viewed.run.experiment),
+      isTrained: {
+        agent: viewed.run.experiment?.agent.training !== null,
+        simulator: viewed.run.experiment?.environment.training !== null,
+      },
     };
     if ('isPending' in state) return { ...empty, index: 'pending', tasks: [] };
     if ('problem' in state) return { ...empty, index: 'missing', problem: state.problem, tasks: [] };
@@ -91,6 +98,23 @@ export class EpochTasks {
       if (this.#indexes.size <= MAX_INDEXES) break;
       this.#indexes.delete(oldest);
     }
+  }
+}
+
+/** The rule of the difficulty filter, as the run began with it. */
+export function ruleText(experiment: Pick<Experiment, 'filter' | 'difficulty'> | null): string {
+  if (experiment === null) return '';
+  const { filter, difficulty } = experiment;
+  const target = `α = ${difficulty.alpha}`;
+  switch (filter.type) {
+    case 'off':
+      return 'The difficulty filter is off: every valid task is kept.';
+    case 'threshold':
+      return `The difficulty filter keeps what is solved within ${filter.kMin} of ${target}.`;
+    case 'quantile':
+      return `The difficulty filter keeps the share of ${filter.keep} that is nearest to ${target}.`;
+    case 'topK':
+      return `The difficulty filter keeps the ${filter.k} that are nearest to ${target}.`;
   }
 }
 

@@ -56,6 +56,9 @@ interface ShownEvaluation {
   choices: CaseChoices;
 }
 
+/** What is known of a run by its id. */
+type RunStates = (run: string) => Promise<{ state: string; isFinished: boolean } | undefined>;
+
 /** Reads comparisons and evaluations of a home folder. */
 export class ResultsPages {
   readonly #comparisons: string;
@@ -88,19 +91,29 @@ export class ResultsPages {
     });
   }
 
-  async comparison(id: string): Promise<ComparisonPage | undefined> {
+  /** @param stateOf the state of a run; undefined if there is none */
+  async comparison(id: string, stateOf: RunStates): Promise<ComparisonPage | undefined> {
     const folder = new ComparisonFolder(this.#comparisons, id);
     const started = await folder.read();
     if (started === undefined) return undefined;
     const { arms, seeds } = started.comparison;
     const runs = armRuns(id, started.comparison);
+    const lines = await Promise.all(
+      runs.map(async ({ id: run, arm, seed }) => {
+        const line = await stateOf(run);
+        return {
+          id: run,
+          arm,
+          seed,
+          state: line?.state ?? 'not started',
+          isFinished: line?.isFinished ?? false,
+        };
+      }),
+    );
     const summary = await folder.readText(folder.summaryFile);
     return {
       id,
-      arms: Object.keys(arms).map((arm) => ({
-        arm,
-        runs: runs.filter((run) => run.arm === arm).map((run) => run.id),
-      })),
+      arms: Object.keys(arms).map((arm) => ({ arm, runs: lines.filter((line) => line.arm === arm) })),
       seeds,
       summary: summary === undefined ? null : summaryOf(summary),
       hasReport: await isPlainFile(folder.reportFile),

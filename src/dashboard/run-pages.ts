@@ -131,9 +131,9 @@ function fileLine(run: RunData): FileLine {
       arm: run.experiment === null ? '' : armName(run.experiment.arm),
       epoch: committed,
       epochs: planned ?? committed,
-      success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS),
+      success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS).map(rounded),
       heldOut: heldOut.at(-1) ?? null,
-      heldOutCourse: heldOut.slice(-COURSE_EPOCHS),
+      heldOutCourse: heldOut.slice(-COURSE_EPOCHS).map(rounded),
       updated: run.rows.at(-1)?.at ?? null,
       attention: [
         ...(failure === null ? [] : [`it failed: ${failure}`]),
@@ -141,11 +141,15 @@ function fileLine(run: RunData): FileLine {
           .filter((guard) => guard.state === 'warn')
           .map(({ label }) => `guard: ${label}`),
       ],
+      retries: run.events.filter(({ type }) => type === 'attempt').length,
     },
     isFinished: stateOf(run).tone === 'good',
     planned,
   };
 }
+
+/** As precise as a curve of the size of a word: hundreds of lines go to the page at once. */
+const rounded = (value: number | null): number | null => (value === null ? null : Number(value.toFixed(3)));
 
 function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phases }: LiveView): RunLine {
   const seconds = progress?.epochSeconds ?? null;
@@ -179,4 +183,5 @@ const unreadableLine = (id: string, problem: string): RunLine => ({
   secondsLeft: null,
   phase: '',
   attention: [problem],
+  retries: 0,
 });

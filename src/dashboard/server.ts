@@ -91,7 +91,7 @@ export class Dashboard {
     }
     const answer = Object.hasOwn(this.#answers, name) ? this.#answers[name] : undefined;
     const value = await answer?.(parts, url.searchParams);
-    if (value === undefined) throw new Refusal(404, 'nothing of that name');
+    if (value === undefined) throw new Refusal(404, absence(name, parts));
     send(response, 'application/json', JSON.stringify(value));
   }
 
@@ -102,12 +102,19 @@ export class Dashboard {
       const { runs, ...view } = compareQuerySchema.parse(Object.fromEntries(query));
       return comparePage(await Promise.all(runs.map((id) => this.#loadRun(id))), view);
     },
-    comparisons: ([id = '']) => this.#results.comparison(checkedId(id)),
+    comparisons: ([id = '']) => this.#results.comparison(checkedId(id), (run) => this.#stateOf(run)),
     evaluations: ([id = '', part], query) =>
       part === 'cases'
         ? this.#results.cases(checkedId(id), caseQuerySchema.parse(Object.fromEntries(query)))
         : this.#results.evaluation(checkedId(id)),
   };
+
+  async #stateOf(run: string): Promise<{ state: string; isFinished: boolean } | undefined> {
+    const folder = (await this.#runs.folders()).find(({ id }) => id === run);
+    if (folder === undefined) return undefined;
+    const { state, epoch, epochs } = await this.#runs.line(folder);
+    return { state, isFinished: epochs > 0 && epoch >= epochs };
+  }
 
   async #homeView(): Promise<HomeView> {
     const [folders, comparisons, evaluations] = await Promise.all([
@@ -161,9 +168,20 @@ export class Dashboard {
   }
 }
 
-/** Those under way first, then by their last commit, the newest first. */
+/** Those under way first, in an order that their progress does not change, then by the last commit. */
 const byInterest = (a: RunLine, b: RunLine): number =>
-  Number(b.isActive) - Number(a.isActive) || (b.updated ?? '').localeCompare(a.updated ?? '');
+  Number(b.isActive) - Number(a.isActive) ||
+  (a.isActive ? a.id.localeCompare(b.id) : (b.updated ?? '').localeCompare(a.updated ?? ''));
+
+/** What there is not, in words. */
+function absence(area: string, [id = '', , epoch, , task]: string[]): string {
+  const named = JSON.stringify(id.slice(0, 100));
+  if (area === 'comparisons' || area === 'evaluations') return `there is no ${area.slice(0, -1)} ${named}`;
+  if (area !== 'runs') return 'no such page';
+  if (epoch === undefined) return `there is no run ${named}`;
+  if (task === undefined) return `there is no run ${named}, or it has no epoch ${epoch.slice(0, 12)} yet`;
+  return `run ${named} has no task ${task.slice(0, 12)} in epoch ${epoch.slice(0, 12)}`;
+}
 
 function checkedId(id: string): string {
   if (!isRunId(id)) throw new Refusal(404, 'nothing of that name');

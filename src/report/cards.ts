@@ -110,8 +110,10 @@ function heldOutCard(heldOut: Findings['heldOut']): Card {
   };
 }
 
-const interval = ({ low, high }: HeldOutEvaluation): string =>
-  low === null || high === null ? 'no interval' : `[${formatRate(low)}, ${formatRate(high)}]`;
+function interval({ low, high }: HeldOutEvaluation): string {
+  if (low === null || high === null) return 'no interval';
+  return low === high ? 'exact' : `[${formatRate(low)}, ${formatRate(high)}]`;
+}
 
 function courseCard(label: string, course: Course | null, unit = ''): Card {
   if (course === null) return { label, value: '–', detail: 'not measured', tone: 'plain' };

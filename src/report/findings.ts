@@ -12,6 +12,7 @@ const bandText = `[${TARGET_BAND.low}, ${TARGET_BAND.high}]`;
 export interface HeldOutEvaluation {
   epoch: number;
   value: number;
+  /** Of the 95 % interval; the value itself where it was measured exactly, and has no sampling noise. */
   low: number | null;
   high: number | null;
 }
@@ -51,8 +52,11 @@ export function findings(rows: readonly EpochRow[], { hasDifficulty = true } = {
   };
 }
 
+/** Held-out success by epoch: exact where it was measured so, else sampled. */
 export function evaluationsOf(rows: readonly EpochRow[]): HeldOutEvaluation[] {
   return rows.flatMap(({ epoch, metrics }) => {
+    const exact = metrics['eval/heldout_probability'];
+    if (typeof exact === 'number') return [{ epoch, value: exact, low: exact, high: exact }];
     const value = metrics['eval/heldout'];
     if (value === null || value === undefined) return [];
     const low = metrics['eval/heldout_low'] ?? null;
@@ -149,7 +153,7 @@ function bandSentence(
 }
 
 const withInterval = ({ value, low, high }: HeldOutEvaluation): string =>
-  low === null || high === null
+  low === null || high === null || low === high
     ? formatRate(value)
     : `${formatRate(value)} [${formatRate(low)}, ${formatRate(high)}]`;
 

@@ -11,6 +11,7 @@ import type { WorkerStopped } from '../types/activity-types.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
 import { checkArguments, InvalidInput } from '../validation/checked-input.ts';
 import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';
+import { FailedAttempts } from './failed-attempts.ts';
 import { OutageLog } from './outage-log.ts';
 
 const workerStopped: WorkerStopped = 'WorkerStopped';
@@ -113,10 +114,12 @@ export function activityInterceptor(
   stopping: AbortSignal,
 ): (context: Context) => { inbound: ActivityInboundCallsInterceptor } {
   const outages = new OutageLog();
+  const failures = new FailedAttempts();
   return (context) => ({
     inbound: {
       async execute(input, next) {
-        const { activityType: phase, attempt, workflowExecution } = context.info;
+        const { activityType: phase, activityId, attempt, workflowExecution } = context.info;
+        const activity = `${workflowExecution?.workflowId}/${workflowExecution?.runId}/${activityId}`;
         try {
           checkInput(phase, input.args);
           checkOwner(phase, input.args[0], workflowExecution?.workflowId);
@@ -132,7 +135,8 @@ export function activityInterceptor(
         try {
           // A task that was polled while the worker stops is left to another worker.
           stopping.throwIfAborted();
-          if (attempt > 1) await recordEvent({ type: 'attempt', phase, attempt });
+          if (attempt > 1)
+            await recordEvent({ type: 'attempt', phase, attempt, reason: failures.reason(activity) });
           const result = await abandonIfStalled(context, () => next(input));
           if (run !== undefined) await recordEvent(outages.succeeded({ run, phase })).catch(() => undefined);
           return result;
@@ -141,6 +145,7 @@ export function activityInterceptor(
             await recordEvent({ type: 'worker-stopped', phase, attempt }).catch(() => undefined);
             throw toWorkerStopped(phase);
           }
+          failures.failed(activity, error);
           if (run !== undefined && error instanceof ServerProblem)
             await recordEvent(outages.tryFailed({ run, phase }, outageDetails(error))).catch(() => undefined);
           throw toFailure(error);

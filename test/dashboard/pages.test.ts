@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { armRuns } from '../../src/comparison/plan.ts';
+import { parseComparison } from '../../src/config/comparison.ts';
 import type { TaskPage } from '../../src/dashboard/api.ts';
+import { ComparisonFolder } from '../../src/runs/result-folders.ts';
 import { chromiumMissing, complaintsOf, launchChromium } from '../../test-support/chromium.ts';
+import { experimentFile } from '../../test-support/experiments.ts';
 import { makeRun } from '../report/make-run.ts';
 import { makeEvaluation } from '../evaluation/make-evaluation.ts';
 import { someCases } from '../report/some-evaluation-view.ts';
@@ -24,6 +28,12 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     await makeRun({ home, runId: 'finished', epochs: 12 });
     growing = await growingRun(home);
     await makeEvaluation(home, 'sums', someCases('sums', 30, { answer: '<img src=x onerror=alert(1)>' }));
+    const folder = new ComparisonFolder(join(home, 'comparisons'), 'tiny');
+    await folder.write(parseComparison(experimentFile('compare-tiny')));
+    const { runId } = await makeRun({ home, runId: 'tiny.tuned.1', epochs: 3 });
+    expect(armRuns('tiny', parseComparison(experimentFile('compare-tiny'))).map(({ id }) => id)).toContain(
+      runId,
+    );
     served = await serveDashboard(home);
     served.source.views.set('growing', { state: 'running', isActive: true });
     browser = await launchChromium();
@@ -58,6 +68,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     ['runs/finished/epochs/7/tasks/3', '.sample'],
     ['compare?runs=finished,growing', '#chart-compare-heldout svg'],
     ['evaluations/sums', '.sample'],
+    ['comparisons/tiny', 'progress'],
   ];
 
   test('shows all runs, and leads from one to an epoch to a task and its attempts', async () => {
@@ -157,6 +168,37 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     );
   });
 
+  test('lists runs of no comparison first, finds the others, and shows how far a comparison is', async () => {
+    const count = page.locator('#run-count');
+    expect(await page.locator('table.runs th a').allTextContents()).not.toContain('tiny.tuned.1');
+    await page.fill('[name=find]', 'TINY');
+    await expect.poll(() => count.textContent()).toMatch(/^1 of \d runs$/);
+    expect(page.url()).toContain('find=TINY');
+    await page.reload();
+    await expect.poll(() => count.textContent()).toMatch(/^1 of \d runs$/);
+    await page.locator('[aria-label="Comparisons"] a').first().click();
+    await page.waitForSelector('[aria-label="Runs by arm"]');
+    await page.locator('text=/2 arms under 2 seeds: 1 of 4 runs done/').waitFor();
+    await page.locator('[aria-label^="choose"]').first().check();
+    expect(await page.locator('text=Compare 1 arms').getAttribute('href')).toContain('by=arm');
+    expect(await page.locator('[aria-label="Runs by arm"] td a').allTextContents()).toEqual(['1']);
+  });
+
+  test('says what there is not, and leads back', async () => {
+    for (const [place, text] of [
+      ['runs/nosuch', 'there is no run "nosuch"'],
+      ['runs/finished/epochs/999', 'it has no epoch 999 yet'],
+      ['runs/finished/epochs/abc', 'There is no such page.'],
+      ['compare', 'Choose two runs or more'],
+    ] as const) {
+      await page.goto(`${served.origin}/#/${place}`);
+      await page.locator(`text=${text}`).waitFor();
+      await page.locator('main a[href="#/"]').waitFor();
+    }
+    // The browser itself reports each answer of 404.
+    complaints = complaints.filter((complaint) => !complaint.includes('404'));
+  });
+
   test('compares runs that were chosen', async () => {
     await page.check('[aria-label="compare finished"]');
     await page.check('[aria-label="compare growing"]');
@@ -201,7 +243,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     await page.keyboard.press('Enter');
     await page.waitForSelector('#chart-success-rate svg');
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
-    expect(await page.title()).toBe('runs/finished · GenEnv');
+    expect(await page.title()).toBe('finished · GenEnv');
   });
 
   test.each(places)('has no violation that axe finds: %s', async (place, selector) => {

@@ -7,6 +7,7 @@ import { parseComparison } from '../../src/config/comparison.ts';
 import type { CasesPage, ComparisonPage, EvaluationPage, HomeView } from '../../src/dashboard/api.ts';
 import { ComparisonFolder } from '../../src/runs/result-folders.ts';
 import { experimentFile } from '../../test-support/experiments.ts';
+import { makeRun } from '../report/make-run.ts';
 import { makeEvaluation } from '../evaluation/make-evaluation.ts';
 import { someCases } from '../report/some-evaluation-view.ts';
 import { serveDashboard, token } from './some-dashboard.ts';
@@ -36,7 +37,15 @@ describe('a comparison', () => {
     );
     expect(summary?.claims).toEqual(published.claims);
     expect([arms.length, seeds.length]).toEqual([18, 6]);
-    expect(arms[0]!.runs[0]).toBe('steps.random-all.21');
+    expect(arms[0]!.runs[0]).toMatchObject({ id: 'steps.random-all.21', state: 'not started' });
+    await makeRun({ home, runId: 'steps.random-all.22', epochs: 3 });
+    const second = async () => (await served.json<ComparisonPage>('/api/comparisons/steps')).arms[0]!.runs[1];
+    await expect
+      .poll(second, { timeout: 10_000 })
+      .toMatchObject({ seed: 22, state: 'finished', isFinished: true });
+    expect((await served.ask('/api/comparisons/other', { headers: bearer })).text).toContain(
+      'there is no comparison \\"other\\"',
+    );
     const { comparisons } = await served.json<HomeView>('/api/home');
     expect(comparisons).toEqual([{ id: 'steps', arms: 18, seeds: 6, isSummarized: true }]);
   });

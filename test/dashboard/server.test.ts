@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ComparePage, HomeView, RunPage, TaskPage, TasksPage } from '../../src/dashboard/api.ts';
+import { ruleText } from '../../src/dashboard/epoch-tasks.ts';
 import { tombstonePath } from '../../src/store/object-paths.ts';
 import type { FileRef } from '../../src/store/references.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
@@ -87,6 +88,42 @@ describe('what it answers', () => {
     expect(runs).toHaveLength(1);
     expect(runs[0]).toMatchObject({ id: 'made', state: 'interrupted', epoch: 12, epochs: 40 });
     expect(runs[0]!.success.filter((rate) => rate !== null)).toHaveLength(12);
+    // The attempt that its twelfth epoch records.
+    expect(runs[0]!.retries).toBe(1);
+  });
+
+  test('what there is not, by its name', async () => {
+    for (const [path, message] of [
+      ['/api/runs/nosuch', 'there is no run "nosuch"'],
+      ['/api/runs/made/epochs/999/tasks', 'there is no run "made", or it has no epoch 999 yet'],
+      ['/api/runs/made/epochs/7/tasks/999', 'run "made" has no task 999 in epoch 7'],
+      ['/api/evaluations/nosuch', 'there is no evaluation "nosuch"'],
+    ] as const) {
+      const answer = await served.ask(path, { headers: bearer });
+      expect([answer.status, JSON.parse(answer.text)], path).toEqual([404, { message }]);
+    }
+    expect((await served.ask('/api/compare?runs=nosuch,made', { headers: bearer })).status).toBe(404);
+  });
+
+  test.each([
+    [
+      { type: 'threshold', kMin: 0.1, appliesTo: 'environment' },
+      'keeps what is solved within 0.1 of α = 0.4.',
+    ],
+    [
+      { type: 'quantile', keep: 0.25, appliesTo: 'both' },
+      'keeps the share of 0.25 that is nearest to α = 0.4.',
+    ],
+    [{ type: 'topK', k: 8, appliesTo: 'both' }, 'keeps the 8 that are nearest to α = 0.4.'],
+  ])('the rule of a filter %j in words', (filter, text) => {
+    const experiment = { filter, difficulty: { alpha: 0.4 } } as unknown as Parameters<typeof ruleText>[0];
+    expect(ruleText(experiment)).toBe(`The difficulty filter ${text}`);
+  });
+
+  test('the rule by which tasks of an epoch were filtered, and whom the run trains', async () => {
+    const { rule, isTrained, lastEpoch } = await served.json<TasksPage>('/api/runs/made/epochs/7/tasks');
+    expect(rule).toBe('The difficulty filter is off: every valid task is kept.');
+    expect([isTrained, lastEpoch]).toEqual([{ agent: true, simulator: true }, 12]);
   });
 
   test('a run that waits needs attention, with the reason of the attempt before', async () => {

@@ -17,7 +17,7 @@ function App() {
   const path = place.parts.join('/');
   const before = useRef(path);
   useEffect(() => {
-    document.title = `${path === '' ? 'Runs' : path} · GenEnv`;
+    document.title = `${titleOf(place.parts)} · GenEnv`;
     // Whoever reads with a keyboard or a screen reader begins at the new page's start.
     if (before.current !== path) main.current?.focus();
     before.current = path;
@@ -61,15 +61,35 @@ function Trail({ parts }: { parts: string[] }) {
 
 function CurrentPage({ place: { parts, query } }: { place: Place }) {
   const [area, id = '', , epoch, , task] = parts;
-  if (area === undefined) return <OverviewPage />;
-  if (area === 'compare') return <ComparePage query={query} />;
+  if (area === undefined) return <OverviewPage query={query} />;
+  if (area === 'compare') return query.get('runs') ? <ComparePage query={query} /> : <NothingChosen />;
   if (area === 'comparisons') return <ComparisonPage id={id} />;
   if (area === 'evaluations') return <EvaluationPage id={id} query={query} />;
-  if (area !== 'runs') return <p class="note warn">There is no such page.</p>;
+  const numbers = [epoch, task].filter((part) => part !== undefined);
+  if (area !== 'runs' || !numbers.every((part) => /^\d{1,9}$/.test(part))) return <NoPage />;
   if (task !== undefined)
     return <TaskPage run={id} epoch={Number(epoch)} index={Number(task)} query={query} />;
   if (epoch !== undefined) return <EpochPage run={id} epoch={Number(epoch)} query={query} />;
   return <RunPage id={id} query={query} />;
+}
+
+const NothingChosen = () => (
+  <p>
+    Choose two runs or more in the <a href="#/">overview</a>, or an arm of a comparison.
+  </p>
+);
+
+const NoPage = () => (
+  <p class="note warn">
+    There is no such page. <a href="#/">All runs</a>
+  </p>
+);
+
+/** What the browser calls a place. */
+function titleOf([area = '', id = '', , epoch, , task]: readonly string[]): string {
+  if (area === '') return 'Runs';
+  if (area === 'compare') return 'Compare';
+  return [task && `task ${task}`, epoch && `epoch ${epoch}`, id].filter(Boolean).join(', ');
 }
 
 render(<App />, document.getElementById('page')!);

@@ -1,87 +1,183 @@
+import { useState } from 'preact/hooks';
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
-import type { ComparisonPage as ComparisonPageData } from '../api.ts';
-import { Problem, Unread } from './parts.tsx';
-import { useResource } from './resource.ts';
+import type { ArmRunLine, ComparisonPage as ComparisonPageData } from '../api.ts';
+import { Problem, ProgressBar, Unread } from './parts.tsx';
+import { useResource, useServerEvents } from './resource.ts';
 import { linkTo } from './router.ts';
 
-/** A comparison: what was asked beforehand, its claims, and its runs. */
+type Arm = ComparisonPageData['arms'][number];
+type Summary = NonNullable<ComparisonPageData['summary']>;
+
+/** A comparison: how far its runs are, what was asked beforehand, and its claims. */
 export function ComparisonPage({ id }: { id: string }) {
   const resource = useResource<ComparisonPageData>(`/api/comparisons/${encodeURIComponent(id)}`);
-  const { value: page, problem } = resource;
+  const { value: page, problem, isMissing, reload } = resource;
+  useServerEvents((event) => {
+    if (
+      event === 'tick' ? problem !== null && !isMissing : event.runs.some((run) => run.startsWith(`${id}.`))
+    )
+      reload();
+  });
   if (page === null) return <Unread resource={resource} />;
   const { summary, arms, seeds, hasReport } = page;
+  const runs = arms.flatMap((arm) => arm.runs);
+  const finished = runs.filter(({ isFinished }) => isFinished).length;
   return (
     <>
       <p class="eyebrow">Comparison</p>
       <h1>{id}</h1>
       <Problem text={problem} />
       <p>
-        {arms.length} arms under {seeds.length} seeds
+        {arms.length} arms under {seeds.length} seeds: {finished} of {runs.length} runs done{' '}
+        <ProgressBar done={finished} all={runs.length} label="runs" />
         {hasReport && (
           <>
-            ; <a href={`/reports/comparisons/${encodeURIComponent(id)}`}>its report with all figures</a>
+            {' '}
+            <a href={`/reports/comparisons/${encodeURIComponent(id)}`} target="_blank" rel="noreferrer">
+              its report with all figures
+            </a>
           </>
         )}
       </p>
-      {summary === null ? (
-        <p class="quiet">It has no results yet.</p>
-      ) : (
-        <>
-          {summary.notes.map((note) => (
-            <p key={note} class="note warn">
-              {note}
-            </p>
-          ))}
-          <h2>What was asked beforehand</h2>
-          <DataTable label="Primary comparisons" columns={primaryColumns} rows={summary.primary} />
-          <h2>Claims</h2>
-          {summary.claims.map(({ arm, rows }) => (
-            <DataTable key={arm} label={`Claims of ${arm}`} title={arm} columns={claimColumns} rows={rows} />
-          ))}
-        </>
-      )}
+      {summary !== null && <Primary summary={summary} />}
       <h2>Runs</h2>
-      <DataTable label="Runs by arm" columns={armColumns} rows={arms} />
+      <ArmTable arms={arms} />
+      {summary === null ? (
+        <p class="quiet">Its tests and claims follow when all runs are done.</p>
+      ) : (
+        <Claims summary={summary} />
+      )}
     </>
   );
 }
 
-type Summary = NonNullable<ComparisonPageData['summary']>;
+const Primary = ({ summary: { primary } }: { summary: Summary }) => (
+  <>
+    <h2>What was asked beforehand</h2>
+    <DataTable label="Primary comparisons" columns={primaryColumns} rows={primary} />
+  </>
+);
 
 const primaryColumns: readonly Column<Summary['primary'][number]>[] = [
   { name: 'Arm', kind: 'heading', cell: ({ arm }) => arm },
   { name: 'Against', cell: ({ against }) => against },
-  { name: 'Figure', cell: ({ measure }) => measure },
+  { name: 'Verdict', cell: ({ verdict }) => verdict },
   { name: 'Difference', kind: 'figure', cell: ({ difference }) => difference },
   { name: 'p, exact', kind: 'figure', cell: ({ p }) => p },
-  { name: 'Verdict', cell: ({ verdict }) => verdict },
+  { name: 'Figure', cell: ({ measure }) => measure },
 ];
+
+const Claims = ({ summary: { claims, notes } }: { summary: Summary }) => (
+  <>
+    <h2>Claims</h2>
+    {claims.map(({ arm, rows }) => (
+      <DataTable
+        key={arm}
+        label={`Claims of ${arm}`}
+        title={`Judged by the arm ${arm}`}
+        columns={claimColumns}
+        rows={rows}
+      />
+    ))}
+    {notes.length > 0 && (
+      <details class="panel">
+        <summary>In what its arms differ besides the curriculum ({notes.length})</summary>
+        <ul>
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      </details>
+    )}
+  </>
+);
 
 const claimColumns: readonly Column<Summary['claims'][number]['rows'][number]>[] = [
-  { name: 'Claim', kind: 'heading', cell: ({ claim }) => claim },
-  { name: 'Paper', cell: ({ paper }) => paper },
+  { name: 'Claim', kind: 'claim', cell: ({ claim }) => claim },
+  { name: 'Verdict', cell: ({ verdict }) => <b>{verdict}</b> },
   { name: 'Here', cell: ({ ours }) => ours },
-  { name: 'Verdict', cell: ({ verdict }) => verdict },
+  { name: 'Paper', cell: ({ paper }) => paper },
 ];
 
-const MAX_COMPARED = 24;
+/** The most runs that are drawn over each other. */
+const MAX_COMPARED = 60;
 
-const armColumns: readonly Column<ComparisonPageData['arms'][number]>[] = [
+/** The arms with their runs; those that are chosen are drawn over each other, each as a mean with its interval. */
+function ArmTable({ arms }: { arms: readonly Arm[] }) {
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const compared = chosen.length > 0 ? arms.filter(({ arm }) => chosen.includes(arm)) : arms;
+  const choose = (arm: string, on: boolean) =>
+    setChosen(on ? [...chosen, arm] : chosen.filter((kept) => kept !== arm));
+  return (
+    <>
+      <p>
+        <a href={compareLink(compared)}>
+          {chosen.length > 0 ? `Compare ${chosen.length} arms` : 'Compare all arms'}
+        </a>
+      </p>
+      <DataTable
+        label="Runs by arm"
+        rows={arms}
+        columns={[
+          {
+            name: 'Choose',
+            cell: ({ arm }) => (
+              <input
+                type="checkbox"
+                aria-label={`choose ${arm}`}
+                checked={chosen.includes(arm)}
+                onChange={(event) => choose(arm, event.currentTarget.checked)}
+              />
+            ),
+          },
+          ...armColumns,
+        ]}
+      />
+    </>
+  );
+}
+
+/** Of many arms under many seeds, the first seeds of each. */
+function compareLink(arms: readonly Arm[]): string {
+  const seeds = Math.max(1, Math.floor(MAX_COMPARED / arms.length));
+  const runs = arms.flatMap((arm) => arm.runs.filter(hasStarted).slice(0, seeds));
+  return linkTo(['compare'], {
+    runs: runs
+      .slice(0, MAX_COMPARED)
+      .map(({ id }) => id)
+      .join(','),
+    by: 'arm',
+  });
+}
+
+const hasStarted = ({ state }: ArmRunLine): boolean => state !== 'not started';
+
+const armColumns: readonly Column<Arm>[] = [
   {
     name: 'Arm',
     kind: 'heading',
-    cell: ({ arm, runs }) => (
-      <a href={linkTo(['compare'], { runs: runs.slice(0, MAX_COMPARED).join(',') })}>{arm}</a>
-    ),
+    cell: (arm) => (arm.runs.some(hasStarted) ? <a href={compareLink([arm])}>{arm.arm}</a> : arm.arm),
   },
   {
-    name: 'Runs',
-    cell: ({ runs }) =>
-      runs.map((run) => (
-        <span key={run}>
-          <a href={linkTo(['runs', run])}>{run.split('.').at(-1)}</a>{' '}
-        </span>
-      )),
+    name: 'Done',
+    kind: 'figure',
+    cell: ({ runs }) => `${runs.filter(({ isFinished }) => isFinished).length} of ${runs.length}`,
   },
+  { name: 'Runs by seed', cell: ({ runs }) => runs.map((run) => <SeedLink key={run.id} run={run} />) },
 ];
+
+const SeedLink = ({ run }: { run: ArmRunLine }) => (
+  <>
+    {hasStarted(run) ? (
+      <a href={linkTo(['runs', run.id])} title={run.state}>
+        {run.seed}
+      </a>
+    ) : (
+      <span class="quiet" title={run.state}>
+        {run.seed}
+      </span>
+    )}
+    {hasStarted(run) && !run.isFinished && <small> {run.state}</small>}{' '}
+  </>
+);

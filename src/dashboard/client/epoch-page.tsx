@@ -2,6 +2,7 @@ import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
 import { Chip, Choice, Pager } from '../../report/client/parts.tsx';
 import { FilterFields } from '../../report/client/task-browser.tsx';
+import { signalOf } from '../../report/client/task-card.tsx';
 import { formatRate } from '../../report/format.ts';
 import type { TaskLine, TasksPage } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
@@ -22,14 +23,15 @@ export function EpochPage({ run, epoch, query }: EpochPageProps) {
   const resource = useResource<TasksPage>(
     `/api/runs/${encodeURIComponent(run)}/epochs/${epoch}/tasks?${query.toString()}`,
   );
-  const { value: page, problem, reload } = resource;
+  const { value: page, problem, isMissing, reload } = resource;
   useServerEvents((event) => {
-    if (event === 'tick' && (page?.index === 'pending' || problem !== null)) reload();
+    if (event === 'tick' && (page?.index === 'pending' || (problem !== null && !isMissing))) reload();
   });
   const filters = Object.fromEntries(
     filterNames.map((name) => [name, query.get(name) ?? defaults[name]]),
   ) as Record<FilterName, string>;
   const offset = Number(query.get('offset') ?? 0);
+  const hasLater = epoch < (page?.lastEpoch ?? 0);
   const show = (changed: Partial<Record<FilterName | 'offset', string>>) => {
     const next = { ...filters, offset: '', ...changed };
     replaceQuery(
@@ -38,15 +40,18 @@ export function EpochPage({ run, epoch, query }: EpochPageProps) {
       ),
     );
   };
+  if (isMissing) return <Unread resource={resource} />;
   return (
     <>
       <p class="eyebrow">{run}</p>
       <h1>Epoch {epoch}</h1>
       <p>
-        <a href={linkTo(['runs', run, 'epochs', Math.max(0, epoch - 1)])}>‹ epoch before</a> ·{' '}
-        <a href={linkTo(['runs', run, 'epochs', epoch + 1])}>epoch after ›</a>
+        {epoch > 0 && <a href={linkTo(['runs', run, 'epochs', epoch - 1])}>‹ epoch before</a>}
+        {epoch > 0 && hasLater && ' · '}
+        {hasLater && <a href={linkTo(['runs', run, 'epochs', epoch + 1])}>epoch after ›</a>}
       </p>
-      <Problem text={problem} />
+      {page !== null && <Problem text={problem} />}
+      {page !== null && page.total > 0 && <p class="quiet">{page.rule}</p>}
       <form
         class="panel filters"
         id="filters"
@@ -110,20 +115,33 @@ function Tasks({ run, page, query, offset, onPage }: TasksProps) {
   const { index, problem, total, matching, pageSize, tasks, epoch } = page;
   if (index === 'pending') return <p class="quiet">The index of this epoch is being made …</p>;
   if (index === 'missing') return <p class="note warn">Its tasks cannot be shown: {problem}</p>;
-  if (total === 0) return <p class="quiet">This epoch has no tasks.</p>;
+  if (total === 0)
+    return (
+      <p class="quiet">
+        {epoch === 0 ? 'Epoch 0 is the preparation: it has no tasks.' : 'This epoch has no tasks.'}
+      </p>
+    );
   return (
     <>
       <p class="quiet" id="task-count" aria-live="polite">
         {matching} of {total} tasks
         {matching > pageSize && `; ${offset + 1} to ${Math.min(matching, offset + pageSize)} are shown`}
       </p>
-      <DataTable label="Tasks" class="tasks" columns={taskColumns(run, epoch, query)} rows={tasks} />
+      <DataTable
+        label="Tasks"
+        class="tasks"
+        columns={taskColumns({ run, epoch, isTrained: page.isTrained }, query)}
+        rows={tasks}
+      />
       <Pager items="Tasks" offset={offset} matching={matching} pageSize={pageSize} onPage={onPage} />
     </>
   );
 }
 
-const taskColumns = (run: string, epoch: number, query: URLSearchParams): Column<TaskLine>[] => [
+const taskColumns = (
+  { run, epoch, isTrained }: { run: string; epoch: number; isTrained: TasksPage['isTrained'] },
+  query: URLSearchParams,
+): Column<TaskLine>[] => [
   {
     name: 'Task',
     kind: 'heading',
@@ -141,14 +159,32 @@ const taskColumns = (run: string, epoch: number, query: URLSearchParams): Column
     cell: ({ attempts, successes }) => (attempts === 0 ? '–' : `${successes}/${attempts}`),
   },
   { name: 'p̂', kind: 'figure', cell: ({ rate }) => formatRate(rate) },
-  { name: 'Simulator’s update', cell: (task) => <Use kept={task.keptForSimulator} task={task} /> },
-  { name: 'Agent’s update', cell: (task) => <Use kept={task.keptForAgent} task={task} /> },
+  {
+    name: 'Simulator’s update',
+    cell: (task) => <Use kept={task.keptForSimulator} isTrained={isTrained.simulator} task={task} />,
+  },
+  {
+    name: 'Agent’s update',
+    cell: (task) => (
+      <Use kept={task.keptForAgent} isTrained={isTrained.agent} task={task} signal={signalOf(task.rate)} />
+    ),
+  },
   { name: 'Text', kind: 'excerpt', cell: ({ excerpt }) => excerpt },
 ];
 
+interface UseProps {
+  kept: boolean | null;
+  isTrained: boolean;
+  task: TaskLine;
+  /** Why a kept task teaches nothing; empty if it may. */
+  signal?: string;
+}
+
 /** Whether an update uses the task, and why not. */
-function Use({ kept, task }: { kept: boolean | null; task: TaskLine }) {
+function Use({ kept, isTrained, task, signal = '' }: UseProps) {
+  if (!isTrained) return <span class="quiet">not trained</span>;
   if (!task.valid) return <Chip tone="bad">invalid: {task.reason.replaceAll('_', ' ')}</Chip>;
   if (kept === null) return <>–</>;
+  if (kept && signal !== '') return <Chip tone="warn">{signal}</Chip>;
   return kept ? <Chip tone="good">kept</Chip> : <Chip tone="warn">left out: {task.reason}</Chip>;
 }

@@ -7,19 +7,41 @@ import { formatDuration, formatRate } from '../../report/format.ts';
 import type { HomeView, RunLine } from '../api.ts';
 import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
-import { go, linkTo } from './router.ts';
+import { Comparisons, Evaluations } from './result-tables.tsx';
+import { go, linkTo, replaceQuery } from './router.ts';
+
+/** Which runs are listed. */
+const choices = {
+  own: 'runs of no comparison',
+  active: 'runs under way',
+  attention: 'runs that need attention',
+  all: 'all runs',
+} as const;
+type Choice = keyof typeof choices;
 
 /** All runs, what each does now, and what needs attention. */
-export function OverviewPage() {
+export function OverviewPage({ query }: { query: URLSearchParams }) {
   const resource = useResource<HomeView>('/api/home');
   const { value: home, problem, reload } = resource;
   const [chosen, setChosen] = useState<readonly string[]>([]);
-  const [text, setText] = useState('');
   useServerEvents((event) => {
     if (event !== 'tick' || (home?.runs.some(({ isActive }) => isActive) ?? problem !== null)) reload();
   });
   if (home === null) return <Unread resource={resource} />;
-  const runs = home.runs.filter(({ id, arm }) => `${id} ${arm}`.toLowerCase().includes(text.toLowerCase()));
+  const text = query.get('find') ?? '';
+  const isOfComparison = ({ id }: RunLine) =>
+    home.comparisons.some(({ id: own }) => id.startsWith(`${own}.`));
+  const hasOwn = home.runs.some((run) => !isOfComparison(run));
+  const listed = (query.get('list') ?? (hasOwn && text === '' ? 'own' : 'all')) as Choice;
+  const runs = home.runs.filter(
+    (run) =>
+      (listed !== 'own' || !isOfComparison(run)) &&
+      (listed !== 'active' || run.isActive) &&
+      (listed !== 'attention' || run.attention.length > 0) &&
+      `${run.id} ${run.arm} ${run.attention.join(' ')}`.toLowerCase().includes(text.toLowerCase()),
+  );
+  const show = (changed: { find?: string; list?: string }) =>
+    replaceQuery({ find: text, list: query.get('list') ?? '', ...changed });
   const choose = (id: string, on: boolean) =>
     setChosen(on ? [...chosen, id] : chosen.filter((kept) => kept !== id));
   return (
@@ -27,36 +49,56 @@ export function OverviewPage() {
       <h1>Runs</h1>
       <Problem text={problem} />
       <p class="quiet">{home.home}</p>
+      <Comparisons home={home} />
       {home.runs.length === 0 ? (
         <p>
           No runs yet. Start one: <code>npx genenv run experiments/laptop.json</code>
         </p>
       ) : (
-        <>
-          <form class="panel filters" onSubmit={(event) => event.preventDefault()}>
+        <section>
+          {home.comparisons.length > 0 && <h2>Runs</h2>}
+          <form class="panel filters sticky" onSubmit={(event) => event.preventDefault()}>
+            <label>
+              List{' '}
+              <select
+                name="list"
+                value={listed}
+                onChange={(event) => show({ list: event.currentTarget.value })}
+              >
+                {Object.entries(choices).map(([name, label]) => (
+                  <option key={name} value={name}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            </label>
             <label class="grow">
               Find{' '}
               <input
                 type="search"
                 name="find"
                 value={text}
-                placeholder="in ids and arms"
-                onInput={(event) => setText(event.currentTarget.value)}
+                placeholder="in ids, arms and what needs attention"
+                onInput={(event) => show({ find: event.currentTarget.value })}
               />
             </label>
             <button
               type="button"
               id="compare"
               disabled={chosen.length < 2}
+              title="Tick two runs or more"
               onClick={() => go(['compare'], { runs: chosen.join(',') })}
             >
-              Compare {chosen.length > 0 ? chosen.length : ''}
+              Compare {chosen.length > 0 ? chosen.length : 'chosen runs'}
             </button>
           </form>
-          <RunTable runs={runs} chosen={chosen} choose={choose} />
-        </>
+          <p class="quiet" id="run-count" aria-live="polite">
+            {runs.length} of {home.runs.length} runs
+          </p>
+          {runs.length > 0 && <RunTable runs={runs} chosen={chosen} choose={choose} />}
+        </section>
       )}
-      <Results home={home} />
+      <Evaluations evaluations={home.evaluations} />
     </>
   );
 }
@@ -72,6 +114,7 @@ const RunTable = ({ runs, chosen, choose }: RunTableProps) => (
     label="Runs"
     class="runs"
     rows={runs}
+    rowKey={({ id }) => id}
     columns={[
       {
         name: 'Compare',
@@ -109,6 +152,7 @@ const runColumns: readonly Column<RunLine>[] = [
       </>
     ),
   },
+  { name: 'Needs attention', kind: 'attention', cell: (run) => <Attention run={run} /> },
   {
     name: 'Epoch',
     kind: 'figure',
@@ -127,17 +171,25 @@ const runColumns: readonly Column<RunLine>[] = [
     cell: ({ secondsLeft }) => (secondsLeft === null ? '–' : formatDuration(secondsLeft)),
   },
   { name: 'Last epoch (UTC)', kind: 'figure', cell: ({ updated }) => timeText(updated) },
-  { name: 'Needs attention', kind: 'attention', cell: ({ attention }) => <Attention reasons={attention} /> },
 ];
 
-const Attention = ({ reasons }: { reasons: readonly string[] }) => (
+const SHOWN_REASONS = 3;
+
+const Attention = ({ run: { id, attention, retries } }: { run: RunLine }) => (
   <>
-    {reasons.slice(0, 3).map((reason) => (
+    {attention.slice(0, SHOWN_REASONS).map((reason) => (
       <Chip key={reason} tone="warn">
         {reason}
       </Chip>
     ))}
-    {reasons.length > 3 && <small>and {reasons.length - 3} more</small>}
+    {attention.length > SHOWN_REASONS && <small>and {attention.length - SHOWN_REASONS} more</small>}
+    {retries > 0 && (
+      <small>
+        <a href={linkTo(['runs', id], { section: 'history' })}>
+          {retries === 1 ? 'one phase was tried again' : `${retries} phases were tried again`}
+        </a>
+      </small>
+    )}
   </>
 );
 
@@ -147,46 +199,3 @@ const Course = ({ values }: { values: readonly (number | null)[] }) => (
     <span class="figure">{formatRate(values.findLast((value) => value !== null) ?? null)}</span>
   </span>
 );
-
-const Results = ({ home: { comparisons, evaluations } }: { home: HomeView }) => (
-  <>
-    {comparisons.length > 0 && (
-      <section>
-        <h2>Comparisons</h2>
-        <DataTable label="Comparisons" columns={comparisonColumns} rows={comparisons} />
-      </section>
-    )}
-    {evaluations.length > 0 && (
-      <section>
-        <h2>Evaluations</h2>
-        <DataTable label="Evaluations" columns={evaluationColumns} rows={evaluations} />
-      </section>
-    )}
-  </>
-);
-
-const doneText = (isDone: boolean): string => (isDone ? 'done' : 'under way, or interrupted');
-
-const comparisonColumns: readonly Column<HomeView['comparisons'][number]>[] = [
-  {
-    name: 'Comparison',
-    kind: 'heading',
-    cell: ({ id }) => <a href={linkTo(['comparisons', id])}>{id}</a>,
-  },
-  { name: 'Arms', kind: 'figure', cell: ({ arms }) => arms },
-  { name: 'Seeds', kind: 'figure', cell: ({ seeds }) => seeds },
-  { name: 'State', cell: ({ isSummarized }) => doneText(isSummarized) },
-];
-
-const evaluationColumns: readonly Column<HomeView['evaluations'][number]>[] = [
-  {
-    name: 'Evaluation',
-    kind: 'heading',
-    cell: ({ id }) => <a href={linkTo(['evaluations', id])}>{id}</a>,
-  },
-  { name: 'State', cell: ({ hasEnded }) => doneText(hasEnded) },
-  {
-    name: 'Scores',
-    cell: ({ scores }) => scores.map(({ name, value }) => `${name} ${value.toFixed(3)}`).join(', '),
-  },
-];

@@ -5,8 +5,17 @@ export const timeText = (at: string | null): string =>
   at === null || at === '' ? '–' : at.slice(0, 19).replace('T', ' ');
 
 /** What stands in the place of a page that is not read yet, or cannot be. */
-export const Unread = ({ resource: { problem } }: { resource: Resource<unknown> }) =>
-  problem === null ? <p class="quiet">Loading …</p> : <Problem text={problem} />;
+export const Unread = ({ resource: { problem } }: { resource: Pick<Resource<unknown>, 'problem'> }) =>
+  problem === null ? (
+    <p class="quiet">Loading …</p>
+  ) : (
+    <>
+      <Problem text={problem} />
+      <p>
+        <a href="#/">All runs</a>
+      </p>
+    </>
+  );
 
 export const Problem = ({ text }: { text: string | null }) =>
   text === null ? null : (

@@ -6,41 +6,74 @@ export interface Resource<T> {
   value: T | null;
   /** Why it could not be read; null if it could. */
   problem: string | null;
+  /** Whether the server says that there is no such thing. */
+  isMissing: boolean;
   reload: () => void;
 }
 
+interface Reading {
+  path: string;
+  value: unknown;
+  problem: string | null;
+  isMissing: boolean;
+}
+
+/** What was read last, so that a page that one comes back to is there at once, and the browser finds its place. */
+const lastValues = new Map<string, unknown>();
+const MAX_VALUES = 20;
+
+function keep(path: string, value: unknown): void {
+  lastValues.delete(path);
+  lastValues.set(path, value);
+  for (const [oldest] of lastValues) {
+    if (lastValues.size <= MAX_VALUES) break;
+    lastValues.delete(oldest);
+  }
+}
+
+const firstReading = (path: string): Reading => ({
+  path,
+  value: lastValues.get(path) ?? null,
+  problem: null,
+  isMissing: false,
+});
+
 /** Reads JSON of the server, and keeps what was read last while it reads again. */
 export function useResource<T>(path: string): Resource<T> {
-  const [read, setRead] = useState<{ path: string; value: T | null; problem: string | null }>({
-    path,
-    value: null,
-    problem: null,
-  });
+  const [read, setRead] = useState(() => firstReading(path));
   const questions = useRef(0);
   const reload = useCallback(() => {
     const question = ++questions.current;
-    readJson<T>(path).then(
-      (value) => question === questions.current && setRead({ path, value, problem: null }),
+    readJson(path).then(
+      (value) => {
+        keep(path, value);
+        if (question === questions.current) setRead({ path, value, problem: null, isMissing: false });
+      },
       (error: unknown) =>
         question === questions.current &&
         setRead((before) => ({
           path,
           value: before.path === path ? before.value : null,
           problem: (error as Error).message,
+          isMissing: error instanceof Missing,
         })),
     );
   }, [path]);
   useEffect(reload, [reload]);
-  return read.path === path ? { ...read, reload } : { value: null, problem: null, reload };
+  const { value, problem, isMissing } = read.path === path ? read : firstReading(path);
+  return { value: value as T | null, problem, isMissing, reload };
 }
 
-async function readJson<T>(path: string): Promise<T> {
+class Missing extends Error {}
+
+async function readJson(path: string): Promise<unknown> {
   const response = await fetch(path).catch(() => {
     throw new Error('The dashboard’s server does not answer. It is asked again.');
   });
-  const body = (await response.json()) as T & { message?: string };
-  if (!response.ok) throw new Error(body.message ?? `The server answered ${response.status}.`);
-  return body;
+  const body = (await response.json()) as { message?: string };
+  if (response.ok) return body;
+  const message = body.message ?? `The server answered ${response.status}.`;
+  throw response.status === 404 ? new Missing(message) : new Error(message);
 }
 
 type Listener = (event: { runs: string[] } | 'tick') => void;

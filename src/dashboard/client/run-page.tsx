@@ -5,6 +5,7 @@ import { Cards, Header } from '../../report/client/run-parts.tsx';
 import { RunSections } from '../../report/client/run-sections.tsx';
 import { formatDuration, formatRate } from '../../report/format.ts';
 import type { EpochLine } from '../../report/run-view.ts';
+import type { Progress } from '../../types/activity-types.ts';
 import type { FamilyMember, LiveView, RunPage as RunPageData, SettingsChange } from '../api.ts';
 import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
@@ -13,13 +14,13 @@ import { go, linkTo } from './router.ts';
 /** A run: what it does now, its figures, its history and its relatives. They grow while one looks. */
 export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
   const resource = useResource<RunPageData>(`/api/runs/${encodeURIComponent(id)}`);
-  const { value: page, problem, reload } = resource;
+  const { value: page, problem, isMissing, reload } = resource;
   const live = useResource<LiveView>(`/api/runs/${encodeURIComponent(id)}/live`);
   const current = live.value ?? page?.live ?? null;
   useServerEvents((event) => {
     if (event === 'tick') {
-      if (current === null || current.isActive) live.reload();
-      if (problem !== null) reload();
+      if (current === null ? !live.isMissing : current.isActive) live.reload();
+      if (problem !== null && !isMissing) reload();
     } else if (event.runs.includes(id)) {
       reload();
       live.reload();
@@ -61,6 +62,13 @@ export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
   );
 }
 
+/** The phase without its epoch, which stands before it. */
+const phaseText = ({ phase, epoch }: Progress): string => phase.replace(`epoch ${epoch}: `, '');
+
+/** The count stays at its end through the phases after. */
+const isRollingOut = ({ phase, rolloutsPlanned, rolloutsDone }: Progress): boolean =>
+  phase.includes('roll') && rolloutsPlanned > 0 && rolloutsDone > 0;
+
 /** What the run does now: phases under way with their attempts, and what it waits for. */
 function Now({ live, id }: { live: LiveView; id: string }) {
   const { progress, phases, jobs, temporalUi, resumeCommand } = live;
@@ -69,8 +77,8 @@ function Now({ live, id }: { live: LiveView; id: string }) {
       <h2>Now</h2>
       {progress !== null && (
         <p>
-          Epoch {progress.epoch} of {progress.epochs}: {progress.phase}
-          {progress.rolloutsPlanned > 0 && progress.rolloutsDone > 0 && (
+          Epoch {progress.epoch} of {progress.epochs}: {phaseText(progress)}
+          {isRollingOut(progress) && (
             <>
               {' '}
               <ProgressBar
@@ -148,7 +156,12 @@ function EpochTable({ run, epochs }: { run: string; epochs: readonly EpochLine[]
         </label>
         <button type="submit">Open its tasks</button>
       </form>
-      <DataTable label="Epochs" columns={epochColumns(run)} rows={shown}>
+      <DataTable
+        label="Epochs"
+        columns={epochColumns(run)}
+        rows={shown}
+        rowKey={({ epoch }) => String(epoch)}
+      >
         {epochs.length > shown.length && (
           <p class="quiet">{epochs.length - shown.length} earlier ones: by number.</p>
         )}

@@ -162,7 +162,7 @@ function RewardFacts({ rollout }: { rollout: Rollout }) {
     ['log-probability', logprob === null ? '' : fixed(logprob)],
     ['end', finish],
     ['policy', policy],
-    ['seed', seed === null ? '' : String(seed)],
+    ['seed of its request', seed === null ? '' : String(seed)],
   ];
   return <Facts facts={facts.filter(([, value]) => value !== '')} />;
 }

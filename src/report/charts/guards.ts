@@ -103,6 +103,8 @@ export function droppedCharts(allRows: readonly EpochRow[]): Chart[] {
   const rows = trained(allRows);
   const bars = (prefix: string): SeriesOption[] =>
     namesUnder(rows, prefix)
+      // Of what was filtered: texts that are no task have a figure of their own.
+      .filter((reason) => prefix === 'env/invalid/' || !['kept', 'invalid'].includes(reason))
       .map((reason) => ({ reason, counts: series(rows, `${prefix}${reason}`) }))
       .filter(({ counts }) => counts.some((count) => count !== null && count > 0))
       .map(({ reason, counts }, index) => ({

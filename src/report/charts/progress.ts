@@ -124,7 +124,9 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
       title: 'Held-out success',
       ...(grids.length === 0 && kinds.length === 0 ? { size: 'wide' as const } : {}),
       caption:
-        'Tasks that the simulator never sees, with 95 % Wilson intervals.' +
+        (evaluations.some(({ low, high }) => low !== null && low === high)
+          ? 'Tasks that the simulator never sees: the exact probability of the right answer.'
+          : 'Tasks that the simulator never sees, with 95 % Wilson intervals.') +
         (hasPasses ? PASS_AT_K_CAPTION : ''),
       option: overEpochs(
         evaluated,

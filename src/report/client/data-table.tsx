@@ -3,8 +3,11 @@ import type { ComponentChildren } from 'preact';
 /** A column of a table. */
 export interface Column<Row> {
   name: string;
-  /** `heading` names the row; the others are how its cells look: a `figure` is a number, a `meaning` is prose. */
-  kind?: 'heading' | 'figure' | 'meaning' | 'excerpt' | 'attention' | 'answer';
+  /**
+   * `heading` names the row, a `claim` does so in a sentence; the others are how its cells look: a `figure` is a
+   * number, a `meaning` is prose.
+   */
+  kind?: 'heading' | 'claim' | 'figure' | 'meaning' | 'excerpt' | 'attention' | 'answer';
   cell: (row: Row, index: number) => ComponentChildren;
 }
 
@@ -16,6 +19,8 @@ interface DataTableProps<Row> {
   class?: string;
   /** Class of a row. */
   rowClass?: (row: Row) => string;
+  /** What a row is the row of, where rows change places; its place if left out. */
+  rowKey?: (row: Row) => string;
   /** Title within the panel, and what stands below the table. */
   title?: string;
   children?: ComponentChildren;
@@ -32,9 +37,15 @@ export function DataTable<Row>({ label, title, children, ...table }: DataTablePr
   );
 }
 
-type TableProps<Row> = Pick<DataTableProps<Row>, 'columns' | 'rows' | 'class' | 'rowClass'>;
+type TableProps<Row> = Pick<DataTableProps<Row>, 'columns' | 'rows' | 'class' | 'rowClass' | 'rowKey'>;
 
-export const Table = <Row,>({ columns, rows, class: name = '', rowClass = () => '' }: TableProps<Row>) => (
+export const Table = <Row,>({
+  columns,
+  rows,
+  class: name = '',
+  rowClass = () => '',
+  rowKey,
+}: TableProps<Row>) => (
   <table class={name}>
     <thead>
       <tr>
@@ -47,10 +58,10 @@ export const Table = <Row,>({ columns, rows, class: name = '', rowClass = () => 
     </thead>
     <tbody>
       {rows.map((row, place) => (
-        <tr key={place} class={rowClass(row)}>
+        <tr key={rowKey?.(row) ?? place} class={rowClass(row)}>
           {columns.map(({ kind, cell }, index) =>
-            kind === 'heading' ? (
-              <th key={index} scope="row">
+            kind === 'heading' || kind === 'claim' ? (
+              <th key={index} scope="row" class={kind === 'claim' ? 'claim' : ''}>
                 {cell(row, place)}
               </th>
             ) : (

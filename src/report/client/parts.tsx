@@ -55,7 +55,7 @@ interface ChoiceProps {
 export const Choice = ({ name, value, choices, every = '', onChange }: ChoiceProps) => (
   <select name={name} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
     <option value={every}>all</option>
-    {choices.map((choice) => (
+    {(value === every || choices.includes(value) ? choices : [...choices, value]).map((choice) => (
       <option key={choice} value={choice}>
         {choice}
       </option>

@@ -106,13 +106,20 @@ const taskFacts = (sample: Sample): [string, string][] => [
   ['frozen agent', fixed(sample.frozenRate)],
   ['random policy', fixed(sample.randomRate)],
   ['repeats before it', String(sample.repeats)],
-  ['agent’s update', useText(sample.keptForAgent, 'left out')],
+  ['agent’s update', useText(sample.keptForAgent, 'left out', signalOf(sample.rate))],
   ['simulator’s update', useText(sample.keptForSimulator, `filtered, ${sample.reason}`)],
 ];
 
-function useText(kept: boolean | null, otherwise: string): string {
+function useText(kept: boolean | null, otherwise: string, signal = ''): string {
   if (kept === null) return '–';
-  return kept ? 'kept' : otherwise;
+  if (!kept) return otherwise;
+  return signal === '' ? 'kept' : signal;
+}
+
+/** Why a group of attempts teaches the agent nothing, whatever is done with it; empty if it may. */
+export function signalOf(rate: number | null): string {
+  if (rate === 0) return 'no signal: all wrong';
+  return rate === 1 ? 'no signal: all right' : '';
 }
 
 function Answers({ sample, role, title }: { sample: Sample; role: SampleAnswer['role']; title: string }) {
