@@ -64,6 +64,8 @@ export class Dashboard {
     });
     const names = [...loopbackHosts(address.port), ...hosts].map((name) => name.toLowerCase());
     this.#access = new Access(this.#token, names, address.port);
+    // The first look at hundreds of runs takes seconds: it is over when somebody opens the page.
+    this.#homeView().catch(() => undefined);
     return `http://${host}:${address.port}/?token=${this.#token}`;
   }
 
