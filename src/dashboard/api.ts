@@ -181,11 +181,12 @@ export interface ComparePage {
   /** Whether a curve is a run, or the mean of an arm's runs. */
   by: 'run' | 'arm';
   figures: { id: string; title: string; caption: string; option: EChartsOption }[];
-  /** Settings that differ: a value for each run, in the order of the runs. */
+  /** Names of the curves: runs, or arms. */
+  curves: string[];
+  /** Settings that differ: a value for each curve; of an arm whose runs differ, all of theirs. */
   differences: { field: string; values: string[] }[];
 }
 
-/** A comparison's results. */
 /** A run of an arm. */
 export interface ArmRunLine {
   id: string;
@@ -195,6 +196,7 @@ export interface ArmRunLine {
   isFinished: boolean;
 }
 
+/** A comparison's results. */
 export interface ComparisonPage {
   id: string;
   /** Arms with their runs, in the order of the file. */

@@ -79,7 +79,8 @@ export function comparePage(viewed: readonly ViewedRun[], { axis, by }: CompareQ
         }),
       ),
     })),
-    differences: differencesOf(viewed),
+    curves: curves.map(({ name }) => name),
+    differences: differencesOf(curves.map(({ runs }) => runs)),
   };
 }
 
@@ -160,14 +161,29 @@ function pointsOf(
 const MAX_DIFFERENCES = 300;
 const MAX_VALUE_CHARS = 200;
 
-function differencesOf(viewed: readonly ViewedRun[]): ComparePage['differences'] {
-  const settings = viewed.map(({ run }) => fieldsOf(run.experiment ?? run.experimentFile?.experiment));
-  const names = [...new Set(settings.flatMap((fields) => [...fields.keys()]))];
-  return names
-    .map((field) => ({
-      field,
-      values: settings.map((fields) => (fields.get(field) ?? '–').slice(0, MAX_VALUE_CHARS)),
-    }))
-    .filter(({ values }) => new Set(values).size > 1)
-    .slice(0, MAX_DIFFERENCES);
+/** @param curves the runs of each */
+function differencesOf(curves: readonly (readonly ViewedRun[])[]): ComparePage['differences'] {
+  const settings = curves.map((runs) =>
+    runs.map(({ run }) => fieldsOf(run.experiment ?? run.experimentFile?.experiment)),
+  );
+  const names = [...new Set(settings.flat().flatMap((fields) => [...fields.keys()]))];
+  return (
+    names
+      // A group of settings that some runs have and others do not stands there by its members.
+      .filter((field) => !names.some((longer) => longer.startsWith(`${field}.`)))
+      .map((field) => ({
+        field,
+        values: settings.map((runs) =>
+          [...new Set(runs.map((fields) => valueOf(fields, field)))].join(', ').slice(0, MAX_VALUE_CHARS),
+        ),
+      }))
+      .filter(({ values }) => new Set(values).size > 1)
+      .slice(0, MAX_DIFFERENCES)
+  );
 }
+
+/** A setting that is off, or that belongs to a group that is, is `none`. */
+const valueOf = (fields: ReadonlyMap<string, string>, field: string): string => {
+  const value = fields.get(field);
+  return value === undefined || value === 'null' ? 'none' : value;
+};

@@ -75,7 +75,7 @@ function residenceCard(residence: number | null): Card {
   return {
     label,
     value: formatPercent(residence),
-    detail: 'of the second half’s epochs',
+    detail: 'of the second half of its epochs',
     tone: goodIf(residence >= RESIDENCE),
   };
 }

@@ -214,6 +214,7 @@ describe('what it answers', () => {
     const page = await served.json<ComparePage>('/api/compare?runs=made,longer&axis=rollouts');
     expect(page.runs.map(({ id }) => id)).toEqual(['made', 'longer']);
     expect(page.differences).toEqual([{ field: 'epochs', values: ['40', '41'] }]);
+    expect(page.curves).toEqual(['made', 'longer']);
     const [heldOut] = page.figures;
     const series = heldOut!.option.series as { name: string; data: [number, number][] }[];
     expect(series.map(({ name }) => name)).toEqual(['made', 'longer']);
@@ -230,6 +231,7 @@ describe('what it answers', () => {
     const [mean, low, high] = series.map(({ data }) => data.at(-1)![1]);
     expect(low).toBeLessThan(mean!);
     expect(high).toBeGreaterThan(mean!);
+    expect([page.curves, page.differences]).toEqual([['genenv-tuned'], []]);
     await rm(join(home, 'runs', 'longer'), { recursive: true });
   });
 });

@@ -88,7 +88,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
         <h2>Settings that differ</h2>
         {page.differences.length === 0 ? (
           <p class="quiet">
-            {ids.length < 2 ? 'Add a run to compare with.' : 'None: they have the same settings.'}
+            {page.curves.length < 2 ? 'Add a run to compare with.' : 'None: they have the same settings.'}
           </p>
         ) : (
           <DataTable
@@ -96,8 +96,8 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
             rows={page.differences}
             columns={[
               { name: 'Setting', kind: 'heading', cell: ({ field }) => field },
-              ...page.runs.map(({ id }, index): Column<ComparePageData['differences'][number]> => ({
-                name: id,
+              ...page.curves.map((name, index): Column<ComparePageData['differences'][number]> => ({
+                name,
                 kind: 'figure',
                 cell: ({ values }) => values[index],
               })),

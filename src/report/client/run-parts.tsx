@@ -28,7 +28,8 @@ function GuardWarning({ guards }: { guards: readonly Guard[] }) {
   if (warned.length === 0)
     return (
       <p class="note good">
-        All {judged} guards are quiet: nothing measured here says that the curve is an artefact.
+        None of the {judged} guards that can be judged warns: nothing measured here says that the curve is an
+        artefact.
       </p>
     );
   return (
