@@ -1,9 +1,8 @@
-import { measured } from '../report/run-data.ts';
+import { heldOutOf, measured } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { areaUnderCurve } from './learning-curve.ts';
-import { heldOutScore } from './run-metrics.ts';
 import type { RunRecord } from './run-metrics.ts';
-import { estimateOverSeeds } from './seed-estimates.ts';
+import { boundsOf, estimateOverSeeds } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 
 /**
@@ -51,7 +50,10 @@ export function summarizeAxes(arms: readonly string[], runs: readonly RunRecord[
       const own = curves.filter((curve) => curve.arm === arm);
       return {
         arm,
-        area: estimateOverSeeds(own.map(({ curve }) => areaAlong(curve, upTo))),
+        area: estimateOverSeeds(
+          own.map(({ curve }) => areaAlong(curve, upTo)),
+          boundsOf('share'),
+        ),
         runs: own.map(({ seed, curve }) => ({ seed, curve })),
       };
     };
@@ -91,7 +93,7 @@ function curveAlong(rows: readonly EpochRow[], used: Used): AxisPoint[] {
   // An evaluation after epochs that used nothing takes the place of the one before.
   const scores = new Map<number, number>();
   for (const [row, { metrics }] of rows.entries()) {
-    const score = heldOutScore(metrics);
+    const score = heldOutOf({ metrics });
     const amount = used(rows, row);
     if (typeof score === 'number' && amount !== null) scores.set(amount, score);
   }

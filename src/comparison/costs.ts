@@ -6,7 +6,7 @@ import { mean } from '../numerics/arithmetic.ts';
 import { areaAlong } from './axes.ts';
 import type { AxisPoint } from './axes.ts';
 import { table } from './markdown-table.ts';
-import { estimateOverSeeds, estimateText, valueText } from './seed-estimates.ts';
+import { boundsOf, estimateOverSeeds, estimateText, valueText } from './seed-estimates.ts';
 
 /** What the runs of an arm have used. */
 export interface ArmUsage {
@@ -63,7 +63,12 @@ function timeParts(arms: readonly ArmUsage[]): string[] {
       ['arm', 'area by hours', 'hours of a run'],
       arms.map(({ arm, curves }) => [
         arm,
-        estimateText(estimateOverSeeds(curves.map((curve) => areaAlong(curve, upTo)))),
+        estimateText(
+          estimateOverSeeds(
+            curves.map((curve) => areaAlong(curve, upTo)),
+            boundsOf('share'),
+          ),
+        ),
         valueText(
           mean(curves.flatMap((curve) => curve.at(-1)?.used ?? []).map((used) => used / 3.6e6)),
           'number',

@@ -2,11 +2,10 @@ import { bandResidence } from '../coevolution/success-band.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { findings, WINDOW } from '../report/findings.ts';
-import { measured, series, trained } from '../report/run-data.ts';
+import { heldOutOf, measured, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { ArmRun } from '../types/comparison-inputs.ts';
 import type { Origin } from '../runs/file-schemas.ts';
-import type { Metrics } from '../types/run-state.ts';
 import { areaUnderCurve, rolloutsToThreshold, scoreAt } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
 
@@ -231,10 +230,6 @@ export interface RunRecord extends ArmRun {
   origin: Origin;
 }
 
-/** Held-out success of an evaluation: the exact probability where it was measured, which has no sampling noise. */
-export const heldOutScore = (metrics: Metrics): number | null =>
-  metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null;
-
 /**
  * Held-out success against the rollouts made: exact where it was measured, else sampled. Rollouts may
  * be below the budget, as invalid tasks get none.
@@ -244,7 +239,7 @@ export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
   let made = 0;
   for (const { metrics } of rows) {
     made += metrics['rollouts/count'] ?? 0;
-    const score = heldOutScore(metrics);
+    const score = heldOutOf({ metrics });
     if (typeof score === 'number') scores.set(made, score);
   }
   return [...scores].map(([rollouts, score]) => ({ rollouts, score }));

@@ -11,18 +11,29 @@ import type { Progress } from '../types/activity-types.ts';
 export interface HomeView {
   home: string;
   runs: RunLine[];
-  comparisons: { id: string; arms: number; seeds: number; isSummarized: boolean }[];
+  comparisons: ComparisonLine[];
   evaluations: { id: string; hasEnded: boolean; scores: { name: string; value: number }[] }[];
+}
+
+/** A comparison in the overview. */
+export interface ComparisonLine {
+  id: string;
+  arms: number;
+  seeds: number;
+  isSummarized: boolean;
 }
 
 /** A run in the overview. */
 export interface RunLine {
   id: string;
   arm: string;
+  /** The comparison that it is a run of; null if none. */
+  comparison: string | null;
   /** `running`, `finished`, `interrupted` and so on. */
   state: string;
   /** Whether a workflow works on it, or waits for somebody. */
   isActive: boolean;
+  isFinished: boolean;
   epoch: number;
   epochs: number;
   /** p̂ of the last epochs, oldest first. */
@@ -38,7 +49,7 @@ export interface RunLine {
   phase: string;
   /** What a person should look at. */
   attention: string[];
-  /** Phases that were tried again, in the whole run. */
+  /** Further attempts at phases, in the whole run. */
   retries: number;
 }
 

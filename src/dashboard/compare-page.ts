@@ -4,14 +4,13 @@ import { scoreAt } from '../comparison/learning-curve.ts';
 import { armName } from '../config/arms.ts';
 import { studentInterval } from '../numerics/student.ts';
 import { colorAt, line } from '../report/charts/options.ts';
-import { measured } from '../report/run-data.ts';
+import { heldOutOf, measured } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
-import { heldOutOf } from '../report/run-view.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import type { CompareAxis, ComparePage } from './api.ts';
+import { MAX_COMPARED } from './limits.ts';
 import { fieldsOf } from './setting-fields.ts';
 
-export const MAX_COMPARED = 60;
 export const compareQuerySchema = z.object({
   runs: z
     .string()

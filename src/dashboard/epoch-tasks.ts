@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Experiment } from '../config/experiment.ts';
+import { parseExperiment } from '../config/parse-experiment.ts';
 import { readEpochIndex, writeEpochIndex } from '../runs/epoch-index.ts';
 import type { EpochIndex, TaskEntry } from '../runs/epoch-index.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { RunFolder } from '../runs/run-folder.ts';
+import { experimentInEffect } from '../runs/settings-in-effect.ts';
 import type { TaskLine, TasksPage } from './api.ts';
 
 const PAGE_TASKS = 50;
@@ -41,6 +43,7 @@ export class EpochTasks {
     const row = viewed.run.rows.find((candidate) => candidate.epoch === epoch);
     if (row === undefined) return undefined;
     const state = await this.state(folder, viewed, row);
+    const settings = await settingsOf(folder, viewed, epoch);
     const empty = {
       epoch,
       problem: '',
@@ -50,10 +53,10 @@ export class EpochTasks {
       kinds: [],
       reasons: [],
       lastEpoch: viewed.run.rows.at(-1)!.epoch,
-      rule: ruleText(viewed.run.experiment),
+      rule: ruleText(settings),
       isTrained: {
-        agent: viewed.run.experiment?.agent.training !== null,
-        simulator: viewed.run.experiment?.environment.training !== null,
+        agent: settings?.agent.training !== null,
+        simulator: settings?.environment.training !== null,
       },
     };
     if ('isPending' in state) return { ...empty, index: 'pending', tasks: [] };
@@ -101,20 +104,34 @@ export class EpochTasks {
   }
 }
 
-/** The rule of the difficulty filter, as the run began with it. */
+/** The settings that were in effect in an epoch; null if they cannot be read. */
+const settingsOf = async (
+  folder: RunFolder,
+  { run: { experimentFile } }: ViewedRun,
+  epoch: number,
+): Promise<Experiment | null> => {
+  try {
+    return await experimentInEffect(folder, parseExperiment(experimentFile?.experiment), epoch);
+  } catch {
+    return null;
+  }
+};
+
+/** The rule of the difficulty filter in words. */
 export function ruleText(experiment: Pick<Experiment, 'filter' | 'difficulty'> | null): string {
   if (experiment === null) return '';
   const { filter, difficulty } = experiment;
+  if (filter.type === 'off') return 'The difficulty filter is off: every valid task is kept.';
+  const roles = filter.appliesTo.map((role) => (role === 'agent' ? 'agent’s' : 'simulator’s'));
+  const kept = `The difficulty filter keeps for the ${roles.join(' and the ')} update`;
   const target = `α = ${difficulty.alpha}`;
   switch (filter.type) {
-    case 'off':
-      return 'The difficulty filter is off: every valid task is kept.';
     case 'threshold':
-      return `The difficulty filter keeps what is solved within ${filter.kMin} of ${target}.`;
+      return `${kept} what is solved within ${filter.kMin} of ${target}.`;
     case 'quantile':
-      return `The difficulty filter keeps the share of ${filter.keep} that is nearest to ${target}.`;
+      return `${kept} the share of ${filter.keep} that is nearest to ${target}.`;
     case 'topK':
-      return `The difficulty filter keeps the ${filter.k} that are nearest to ${target}.`;
+      return `${kept} the ${filter.k} tasks that are nearest to ${target}.`;
   }
 }
 

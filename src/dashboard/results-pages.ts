@@ -8,7 +8,14 @@ import type { CaseChoices, ShownCase } from '../evaluation/shown-case.ts';
 import { listResults } from '../runs/list-results.ts';
 import { ComparisonFolder, EvaluationFolder } from '../runs/result-folders.ts';
 import { isPlainFile } from '../store/plain-files.ts';
-import type { CasesPage, ComparisonPage, EvaluationPage, HomeView } from './api.ts';
+import type {
+  ArmRunLine,
+  CasesPage,
+  ComparisonLine,
+  ComparisonPage,
+  EvaluationPage,
+  HomeView,
+} from './api.ts';
 import { fileStamp } from './file-stamp.ts';
 import { StampedCache } from './stamped-cache.ts';
 
@@ -56,6 +63,12 @@ interface ShownEvaluation {
   choices: CaseChoices;
 }
 
+/** A comparison with the ids of all its runs, made or not. */
+export interface PlannedComparison {
+  line: ComparisonLine;
+  runs: string[];
+}
+
 /** What is known of a run by its id. */
 type RunStates = (run: string) => Promise<{ state: string; isFinished: boolean } | undefined>;
 
@@ -63,7 +76,7 @@ type RunStates = (run: string) => Promise<{ state: string; isFinished: boolean }
 export class ResultsPages {
   readonly #comparisons: string;
   readonly #evaluations: string;
-  readonly #comparisonLines = new StampedCache<HomeView['comparisons']>(MAX_LINES);
+  readonly #plannedComparisons = new StampedCache<PlannedComparison[]>(MAX_LINES);
   readonly #evaluationLines = new StampedCache<HomeView['evaluations'][number]>(MAX_LINES);
   /** With all cases, so one alone. */
   readonly #shown = new StampedCache<ShownEvaluation | undefined>(1);
@@ -73,21 +86,22 @@ export class ResultsPages {
     this.#evaluations = join(home, 'evaluations');
   }
 
-  async comparisons(): Promise<HomeView['comparisons']> {
+  async comparisons(): Promise<PlannedComparison[]> {
     const ids = await listResults(this.#comparisons);
-    const lines = await Promise.all(ids.map((id) => this.#comparisonLine(id).catch(() => [])));
-    return lines.flat();
+    const planned = await Promise.all(ids.map((id) => this.#planned(id).catch(() => [])));
+    return planned.flat();
   }
 
-  async #comparisonLine(id: string): Promise<HomeView['comparisons']> {
+  async #planned(id: string): Promise<PlannedComparison[]> {
     const folder = new ComparisonFolder(this.#comparisons, id);
     const stamp = await fileStamp([folder.comparisonFile, folder.summaryFile]);
-    return this.#comparisonLines.get(id, stamp, async () => {
+    return this.#plannedComparisons.get(id, stamp, async () => {
       const started = await folder.read();
       if (started === undefined) return [];
       const { arms, seeds } = started.comparison;
       const isSummarized = await isPlainFile(folder.summaryFile);
-      return [{ id, arms: Object.keys(arms).length, seeds: seeds.length, isSummarized }];
+      const runs = armRuns(id, started.comparison).map((run) => run.id);
+      return [{ line: { id, arms: Object.keys(arms).length, seeds: seeds.length, isSummarized }, runs }];
     });
   }
 
@@ -97,19 +111,12 @@ export class ResultsPages {
     const started = await folder.read();
     if (started === undefined) return undefined;
     const { arms, seeds } = started.comparison;
-    const runs = armRuns(id, started.comparison);
-    const lines = await Promise.all(
-      runs.map(async ({ id: run, arm, seed }) => {
-        const line = await stateOf(run);
-        return {
-          id: run,
-          arm,
-          seed,
-          state: line?.state ?? 'not started',
-          isFinished: line?.isFinished ?? false,
-        };
-      }),
-    );
+    const lines: (ArmRunLine & { arm: string })[] = [];
+    // One after the other, as in the overview: hundreds of runs at once would fill the memory.
+    for (const { id: run, arm, seed } of armRuns(id, started.comparison)) {
+      const { state, isFinished } = (await stateOf(run)) ?? { state: 'not started', isFinished: false };
+      lines.push({ id: run, arm, seed, state, isFinished });
+    }
     const summary = await folder.readText(folder.summaryFile);
     return {
       id,

@@ -1,9 +1,9 @@
 import { armName } from '../config/arms.ts';
 import { guards } from '../report/guards.ts';
 import { loadRun } from '../report/load-run.ts';
-import { measured, series, trained } from '../report/run-data.ts';
+import { heldOutOf, measured, series, trained } from '../report/run-data.ts';
 import type { RunData } from '../report/run-data.ts';
-import { failureOf, heldOutOf, stateOf, viewRun } from '../report/run-view.ts';
+import { failureOf, stateOf, viewRun } from '../report/run-view.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
@@ -25,10 +25,12 @@ const REFRESH_MS = 10_000;
 /** How long what Temporal said, and the list of runs on a disk, are taken as true. */
 const LIVE_MS = 1_000;
 
+/** A run's line without what others say of it. */
+type OwnLine = Omit<RunLine, 'comparison'>;
+
 /** What the files of a run say of its line. */
 interface FileLine {
-  fields: Omit<RunLine, 'state' | 'isActive' | 'secondsLeft' | 'phase'>;
-  isFinished: boolean;
+  fields: Omit<RunLine, 'comparison' | 'state' | 'isActive' | 'secondsLeft' | 'phase'>;
   /** Epochs; null if the settings cannot be read. */
   planned: number | null;
 }
@@ -97,7 +99,7 @@ export class RunPages {
   }
 
   /** A run's line in the overview; one that cannot be read says why. */
-  async line(folder: RunFolder): Promise<RunLine> {
+  async line(folder: RunFolder): Promise<OwnLine> {
     try {
       const line = await this.#fileLine(folder);
       return lineOf(line, await this.#liveOf(folder, line));
@@ -106,7 +108,7 @@ export class RunPages {
     }
   }
 
-  #liveOf(folder: RunFolder, { fields: { epoch }, isFinished }: FileLine): Promise<LiveView> {
+  #liveOf(folder: RunFolder, { fields: { epoch, isFinished } }: FileLine): Promise<LiveView> {
     const stamp = isFinished ? 'finished' : `${epoch} ${momentStamp(LIVE_MS)}`;
     return this.#lives.get(folder.id, stamp, () => this.#source.live(folder, { epoch, isFinished }));
   }
@@ -129,6 +131,7 @@ function fileLine(run: RunData): FileLine {
     fields: {
       id: run.runId,
       arm: run.experiment === null ? '' : armName(run.experiment.arm),
+      isFinished: stateOf(run).tone === 'good',
       epoch: committed,
       epochs: planned ?? committed,
       success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS).map(rounded),
@@ -143,7 +146,6 @@ function fileLine(run: RunData): FileLine {
       ],
       retries: run.events.filter(({ type }) => type === 'attempt').length,
     },
-    isFinished: stateOf(run).tone === 'good',
     planned,
   };
 }
@@ -151,7 +153,7 @@ function fileLine(run: RunData): FileLine {
 /** As precise as a curve of the size of a word: hundreds of lines go to the page at once. */
 const rounded = (value: number | null): number | null => (value === null ? null : Number(value.toFixed(3)));
 
-function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phases }: LiveView): RunLine {
+function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phases }: LiveView): OwnLine {
   const seconds = progress?.epochSeconds ?? null;
   return {
     ...fields,
@@ -169,11 +171,12 @@ function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phas
   };
 }
 
-const unreadableLine = (id: string, problem: string): RunLine => ({
+const unreadableLine = (id: string, problem: string): OwnLine => ({
   id,
   arm: '',
   state: 'unreadable',
   isActive: false,
+  isFinished: false,
   epoch: 0,
   epochs: 0,
   success: [],

@@ -40,6 +40,7 @@ export class Dashboard {
   readonly #events: EventStream;
   readonly #server: Server;
   #access: Access | undefined;
+  #isClosed = false;
 
   constructor({ home, token, loadWorld, source }: DashboardOptions) {
     this.#home = home;
@@ -64,12 +65,16 @@ export class Dashboard {
     });
     const names = [...loopbackHosts(address.port), ...hosts].map((name) => name.toLowerCase());
     this.#access = new Access(this.#token, names, address.port);
-    // The first look at hundreds of runs takes seconds: it is over when somebody opens the page.
-    this.#homeView().catch(() => undefined);
     return `http://${host}:${address.port}/?token=${this.#token}`;
   }
 
+  /** Reads all runs: the first look at hundreds takes seconds, and is over when somebody opens the page. */
+  async warmUp(): Promise<void> {
+    await this.#homeView();
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#events.close();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -93,7 +98,7 @@ export class Dashboard {
     }
     const answer = Object.hasOwn(this.#answers, name) ? this.#answers[name] : undefined;
     const value = await answer?.(parts, url.searchParams);
-    if (value === undefined) throw new Refusal(404, absence(name, parts));
+    if (value === undefined) throw new Refusal(404, describeAbsence(name, parts));
     send(response, 'application/json', JSON.stringify(value));
   }
 
@@ -114,8 +119,7 @@ export class Dashboard {
   async #stateOf(run: string): Promise<{ state: string; isFinished: boolean } | undefined> {
     const folder = (await this.#runs.folders()).find(({ id }) => id === run);
     if (folder === undefined) return undefined;
-    const { state, epoch, epochs } = await this.#runs.line(folder);
-    return { state, isFinished: epochs > 0 && epoch >= epochs };
+    return this.#runs.line(folder);
   }
 
   async #homeView(): Promise<HomeView> {
@@ -124,10 +128,21 @@ export class Dashboard {
       this.#results.comparisons(),
       this.#results.evaluations(),
     ]);
+    const owners = new Map(
+      comparisons.flatMap(({ line, runs }) => runs.map((run) => [run, line.id] as const)),
+    );
     const runs: RunLine[] = [];
     // One after the other: hundreds of runs at once would fill the memory.
-    for (const folder of folders) runs.push(await this.#runs.line(folder));
-    return { home: this.#home, runs: runs.sort(byInterest), comparisons, evaluations };
+    for (const folder of folders) {
+      if (this.#isClosed) break;
+      runs.push({ ...(await this.#runs.line(folder)), comparison: owners.get(folder.id) ?? null });
+    }
+    return {
+      home: this.#home,
+      runs: runs.sort(byInterest),
+      comparisons: comparisons.map(({ line }) => line),
+      evaluations,
+    };
   }
 
   /** `ID`, `ID/live`, `ID/epochs/N/tasks` and `ID/epochs/N/tasks/K`. */
@@ -146,7 +161,9 @@ export class Dashboard {
       return this.#tasks.page(folder, viewed, number, taskQuerySchema.parse(Object.fromEntries(query)));
     const row = viewed.run.rows.find((candidate) => candidate.epoch === number);
     const state = row && (await this.#tasks.state(folder, viewed, row));
-    if (state === undefined || !('index' in state)) return undefined;
+    if (state === undefined) return undefined;
+    if ('isPending' in state) throw new Refusal(503, 'the index of this epoch is being made');
+    if ('problem' in state) throw new Refusal(409, state.problem);
     return taskPage(
       viewed,
       { ...state.index, epoch: number, index: wholeNumber(index) },
@@ -176,10 +193,11 @@ const byInterest = (a: RunLine, b: RunLine): number =>
   (a.isActive ? a.id.localeCompare(b.id) : (b.updated ?? '').localeCompare(a.updated ?? ''));
 
 /** What there is not, in words. */
-function absence(area: string, [id = '', , epoch, , task]: string[]): string {
+function describeAbsence(area: string, [id = '', part, epoch, , task]: string[]): string {
   const named = JSON.stringify(id.slice(0, 100));
   if (area === 'comparisons' || area === 'evaluations') return `there is no ${area.slice(0, -1)} ${named}`;
   if (area !== 'runs') return 'no such page';
+  if (part !== undefined && part !== 'epochs') return 'no such page';
   if (epoch === undefined) return `there is no run ${named}`;
   if (task === undefined) return `there is no run ${named}, or it has no epoch ${epoch.slice(0, 12)} yet`;
   return `run ${named} has no task ${task.slice(0, 12)} in epoch ${epoch.slice(0, 12)}`;

@@ -37,7 +37,10 @@ export interface SuiteView {
   /** Cases that are right by the suite's main rule, and their share; null if it was skipped. */
   correct: FigureView | null;
   figures: FigureView[];
+  /** At most twenty, each cut to a line. */
   reasons: ReasonView[];
+  /** How many others there are. */
+  otherReasons: number;
   converted: number;
   questions: number;
   tokens: number;
@@ -130,11 +133,15 @@ const figureView = ({ name, value, interval, of: total, note: remark }: ShownSco
   note: remark ?? null,
 });
 
+/** Reasons of a suite, and characters of one: some suites word them freely. */
+const MAX_REASONS = 20;
+const MAX_REASON_CHARS = 200;
+
 function suiteView(suite: ShownResults['suites'][number], cases: readonly CaseLine[]): SuiteView {
   const { name, skipped } = suite;
   if (suite.skipped !== null)
     return {
-      ...{ name, skipped, correct: null, figures: [], reasons: [], converted: 0 },
+      ...{ name, skipped, correct: null, figures: [], reasons: [], otherReasons: 0, converted: 0 },
       ...{ questions: 0, tokens: 0, cutOff: 0, tooLong: 0 },
     };
   const { correct, cases: attempts, scores, questions, tokens, cutOff, tooLong } = suite;
@@ -152,8 +159,10 @@ function suiteView(suite: ShownResults['suites'][number], cases: readonly CaseLi
     correct: figureView({ name: 'correct', value, of: attempts, successes, interval }),
     figures: scores.map(figureView),
     reasons: [...byReason]
-      .map(([reason, lines]) => ({ reason, cases: lines.length }))
-      .sort((a, b) => b.cases - a.cases),
+      .map(([reason, lines]) => ({ reason: reason.slice(0, MAX_REASON_CHARS), cases: lines.length }))
+      .sort((a, b) => b.cases - a.cases)
+      .slice(0, MAX_REASONS),
+    otherReasons: Math.max(0, byReason.size - MAX_REASONS),
     converted: cases.filter(({ converted }) => converted === true).length,
     ...{ questions, tokens, cutOff, tooLong },
   };

@@ -119,8 +119,9 @@ export interface CaseChoices {
   reasons: string[];
 }
 
-/** Reasons to choose from: some suites word them freely. */
+/** Reasons to choose from, and the longest: some suites word them freely. */
 const MAX_REASONS = 200;
+const MAX_REASON_CHARS = 200;
 
 export function caseChoices(cases: readonly ShownCase[]): CaseChoices {
   const unique = (values: Iterable<string>): string[] =>
@@ -128,9 +129,8 @@ export function caseChoices(cases: readonly ShownCase[]): CaseChoices {
   return {
     suites: unique(cases.map(({ suite }) => suite)),
     outcomes: unique(cases.map(({ outcome }) => outcome)),
-    reasons: unique(cases.flatMap(({ answers }) => answers.map(({ reason }) => reason))).slice(
-      0,
-      MAX_REASONS,
-    ),
+    reasons: unique(cases.flatMap(({ answers }) => answers.map(({ reason }) => reason)))
+      .filter((reason) => reason.length <= MAX_REASON_CHARS)
+      .slice(0, MAX_REASONS),
   };
 }

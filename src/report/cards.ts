@@ -100,13 +100,14 @@ function heldOutCard(heldOut: Findings['heldOut']): Card {
   const { first, last } = heldOut;
   if (first.epoch === last.epoch)
     return { label, value: formatRate(last.value), detail: interval(last), tone: 'plain' };
+  const isSame = formatRate(first.value) === formatRate(last.value);
   const rose = first.high !== null && last.low !== null && last.low > first.high;
   const fell = first.low !== null && last.high !== null && last.high < first.low;
   return {
     label,
     value: arrow(formatRate(first.value), formatRate(last.value)),
     detail: `${interval(first)} → ${interval(last)}`,
-    tone: rose || fell ? goodIf(rose) : 'plain',
+    tone: (rose || fell) && !isSame ? goodIf(rose) : 'plain',
   };
 }
 

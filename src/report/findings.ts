@@ -12,7 +12,7 @@ const bandText = `[${TARGET_BAND.low}, ${TARGET_BAND.high}]`;
 export interface HeldOutEvaluation {
   epoch: number;
   value: number;
-  /** Of the 95 % interval; the value itself where it was measured exactly, and has no sampling noise. */
+  /** Of the 95 % interval; the value itself if it was measured exactly, and has no sampling noise. */
   low: number | null;
   high: number | null;
 }
@@ -52,7 +52,7 @@ export function findings(rows: readonly EpochRow[], { hasDifficulty = true } = {
   };
 }
 
-/** Held-out success by epoch: exact where it was measured so, else sampled. */
+/** Held-out success by epoch: exact if it was measured so, else sampled. */
 export function evaluationsOf(rows: readonly EpochRow[]): HeldOutEvaluation[] {
   return rows.flatMap(({ epoch, metrics }) => {
     const exact = metrics['eval/heldout_probability'];
@@ -168,6 +168,8 @@ function heldOutSentence(heldOut: Findings['heldOut']): string {
   const values = `from ${withInterval(first)} to ${withInterval(last)} (epochs ${first.epoch} to ${last.epoch})`;
   if (first.low === null || first.high === null || last.low === null || last.high === null)
     return `Held-out success went ${values}; no interval is recorded, so this may be noise.`;
+  if (formatRate(first.value) === formatRate(last.value))
+    return `Held-out success did not change: ${values}.`;
   if (last.low > first.high) return `Held-out success rose ${values}.`;
   if (last.high < first.low) return `Held-out success fell ${values}.`;
   return `Held-out success did not clearly change: ${values}, and the intervals overlap.`;

@@ -89,3 +89,7 @@ export function namesUnder(rows: readonly EpochRow[], prefix: string): string[] 
       if (name.startsWith(prefix) && metrics[name] !== null) names.add(name.slice(prefix.length));
   return [...names].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
+
+/** Held-out success of an epoch, in [0, 1]: exact if it was measured so, else sampled; null if neither. */
+export const heldOutOf = ({ metrics }: Pick<EpochRow, 'metrics'>): number | null =>
+  metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null;

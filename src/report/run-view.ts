@@ -19,7 +19,7 @@ import { heldOutGrids } from './held-out.ts';
 import { historyView } from './history-view.ts';
 import type { HistoryView } from './history-view.ts';
 import { loadRun } from './load-run.ts';
-import { trained } from './run-data.ts';
+import { heldOutOf, trained } from './run-data.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 /** A section of figures. */
@@ -181,10 +181,6 @@ export function stateOf(run: RunData): RunView['state'] {
     tone: 'plain',
   };
 }
-
-/** Held-out success of an epoch: exact where it was measured so. */
-export const heldOutOf = ({ metrics }: EpochRow): number | null =>
-  metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null;
 
 const epochLine = (row: EpochRow): EpochLine => ({
   epoch: row.epoch,

@@ -136,7 +136,12 @@ export function activityInterceptor(
           // A task that was polled while the worker stops is left to another worker.
           stopping.throwIfAborted();
           if (attempt > 1)
-            await recordEvent({ type: 'attempt', phase, attempt, reason: failures.reason(activity) });
+            await recordEvent({
+              type: 'attempt',
+              phase,
+              attempt,
+              reason: failures.reasonFor(activity, attempt),
+            });
           const result = await abandonIfStalled(context, () => next(input));
           if (run !== undefined) await recordEvent(outages.succeeded({ run, phase })).catch(() => undefined);
           return result;
@@ -145,7 +150,7 @@ export function activityInterceptor(
             await recordEvent({ type: 'worker-stopped', phase, attempt }).catch(() => undefined);
             throw toWorkerStopped(phase);
           }
-          failures.failed(activity, error);
+          failures.record(activity, attempt, error);
           if (run !== undefined && error instanceof ServerProblem)
             await recordEvent(outages.tryFailed({ run, phase }, outageDetails(error))).catch(() => undefined);
           throw toFailure(error);

@@ -8,21 +8,26 @@ const UNKNOWN =
 
 /** Why attempts failed on this worker, so that the next attempt can say why it is made. */
 export class FailedAttempts {
-  readonly #reasons = new Map<string, string>();
+  readonly #failures = new Map<string, { attempt: number; reason: string }>();
 
-  /** @param activity key of an activity, the same for all of its attempts */
-  failed(activity: string, error: unknown): void {
+  /**
+   * @param activity key of an activity, the same for all of its attempts
+   * @param attempt counted from 1
+   */
+  record(activity: string, attempt: number, error: unknown): void {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
-    this.#reasons.delete(activity);
-    this.#reasons.set(activity, shortReason(name === 'Error' ? message : `${name}: ${message}`));
-    for (const [oldest] of this.#reasons) {
-      if (this.#reasons.size <= LIMIT) break;
-      this.#reasons.delete(oldest);
+    const reason = shortReason(name === 'Error' ? message : `${name}: ${message}`);
+    this.#failures.delete(activity);
+    this.#failures.set(activity, { attempt, reason });
+    for (const [oldest] of this.#failures) {
+      if (this.#failures.size <= LIMIT) break;
+      this.#failures.delete(oldest);
     }
   }
 
-  /** Why the attempt before failed, in a line. */
-  reason(activity: string): string {
-    return this.#reasons.get(activity) ?? UNKNOWN;
+  /** Why the attempt before this one failed, in a line. */
+  reasonFor(activity: string, attempt: number): string {
+    const failure = this.#failures.get(activity);
+    return failure?.attempt === attempt - 1 ? failure.reason : UNKNOWN;
   }
 }

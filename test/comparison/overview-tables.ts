@@ -51,9 +51,9 @@ function armWith(arms: Summary['arms'], tasks: string): Summary['arms'][number] 
 const pageLink = ({ file, summary: { name } }: Page): string => `[${name}](${file.replace('.json', '.md')})`;
 
 /** Mean of the differences by seed with Student's 95 % interval. */
-const differenceText = (differences: readonly (number | null)[]): string => {
+const signedText = (differences: readonly (number | null)[]): string => {
   const text = estimateText(estimateOverSeeds(differences));
-  return text.startsWith('−') ? text : `+${text}`;
+  return /^[−–]/.test(text) ? text : `+${text}`;
 };
 
 /** Every comparison that was named before its runs. */
@@ -83,7 +83,7 @@ export function horizonTable(): string {
     const { low, high } = studentInterval(differences, 0.9)!;
     const cells = [
       String(rollouts),
-      differenceText(differences),
+      signedText(differences),
       `${differences.filter((difference) => difference > 0).length} of ${differences.length}`,
       valueText(signFlipTest(differences)),
       intervalText({ low: low!, high: high! }, 'share'),
@@ -117,7 +117,7 @@ export function leadTable(): string {
       `${name} − random`,
       ...range(PLACES).map((place) => {
         const at = ((place + 1) / PLACES) * rollouts;
-        return `${Math.round(at)}: ${differenceText(differencesBySeed(scores(name, at), scores('random', at)))}`;
+        return `${Math.round(at)}: ${signedText(differencesBySeed(scores(name, at), scores('random', at)))}`;
       }),
     ]);
   });
@@ -138,9 +138,9 @@ export function axesTable(): string {
     return ['tuned', 'uniform', 'oracle', 'selection'].map((name) => [
       pageLink(page),
       `${name} − random`,
-      differenceText(differencesBySeed(areas(name), areas('random'))),
+      signedText(differencesBySeed(areas(name), areas('random'))),
       ...['agentSteps', 'tokens'].map((axis) =>
-        differenceText(differencesBySeed(along(name, axis), along('random', axis))),
+        signedText(differencesBySeed(along(name, axis), along('random', axis))),
       ),
     ]);
   });
@@ -158,7 +158,7 @@ export function lengthTable(): string {
       `${first} to ${first + 3}`,
       ...places.map((at) => {
         const scores = (arm: string) => curves(arm).map((curve) => scoreAt(curve, at));
-        return differenceText(differencesBySeed(scores('tuned'), scores('random')));
+        return signedText(differencesBySeed(scores('tuned'), scores('random')));
       }),
     ];
   });

@@ -93,6 +93,14 @@ describe('what it answers', () => {
   });
 
   test('what there is not, by its name', async () => {
+    // Of an epoch whose index is being made nothing is said yet.
+    const last = '/api/runs/made/epochs/7/tasks/999';
+    expect(JSON.parse((await served.ask(last, { headers: bearer })).text)).toEqual({
+      message: 'the index of this epoch is being made',
+    });
+    await expect
+      .poll(async () => (await served.ask(last, { headers: bearer })).status, { timeout: 10_000 })
+      .toBe(404);
     for (const [path, message] of [
       ['/api/runs/nosuch', 'there is no run "nosuch"'],
       ['/api/runs/made/epochs/999/tasks', 'there is no run "made", or it has no epoch 999 yet'],
@@ -107,14 +115,17 @@ describe('what it answers', () => {
 
   test.each([
     [
-      { type: 'threshold', kMin: 0.1, appliesTo: 'environment' },
-      'keeps what is solved within 0.1 of α = 0.4.',
+      { type: 'threshold', kMin: 0.1, appliesTo: ['environment'] },
+      'keeps for the simulator’s update what is solved within 0.1 of α = 0.4.',
     ],
     [
-      { type: 'quantile', keep: 0.25, appliesTo: 'both' },
-      'keeps the share of 0.25 that is nearest to α = 0.4.',
+      { type: 'quantile', keep: 0.25, appliesTo: ['agent', 'environment'] },
+      'keeps for the agent’s and the simulator’s update the share of 0.25 that is nearest to α = 0.4.',
     ],
-    [{ type: 'topK', k: 8, appliesTo: 'both' }, 'keeps the 8 that are nearest to α = 0.4.'],
+    [
+      { type: 'topK', k: 8, appliesTo: ['agent'] },
+      'keeps for the agent’s update the 8 tasks that are nearest to α = 0.4.',
+    ],
   ])('the rule of a filter %j in words', (filter, text) => {
     const experiment = { filter, difficulty: { alpha: 0.4 } } as unknown as Parameters<typeof ruleText>[0];
     expect(ruleText(experiment)).toBe(`The difficulty filter ${text}`);

@@ -3,21 +3,24 @@ import { FailedAttempts } from '../../src/worker/failed-attempts.ts';
 
 test('the next attempt of an activity can say why the one before failed, in a line', () => {
   const failures = new FailedAttempts();
-  failures.failed('run/1/5', Object.assign(new Error('no such\n  port'), { name: 'ModelUnavailable' }));
-  failures.failed('run/1/6', new Error('x'.repeat(10_000)));
-  expect(failures.reason('run/1/5')).toBe('ModelUnavailable: no such port');
-  expect(failures.reason('run/1/6')).toHaveLength(300);
+  failures.record('run/1/5', 1, Object.assign(new Error('no such\n  port'), { name: 'ModelUnavailable' }));
+  failures.record('run/1/6', 1, new Error('x'.repeat(10_000)));
+  expect(failures.reasonFor('run/1/5', 2)).toBe('ModelUnavailable: no such port');
+  expect(failures.reasonFor('run/1/6', 2)).toHaveLength(300);
 });
 
-test('of another worker’s attempt, or of one that ended with its worker, nothing is made up', () => {
+test('of an attempt on another worker, or one that ended with its worker, nothing is made up', () => {
   const failures = new FailedAttempts();
-  failures.failed('run/1/5', new Error('known'));
-  expect(failures.reason('run/1/7')).toContain('is not known here');
+  failures.record('run/1/5', 1, new Error('of the first'));
+  // The second was elsewhere.
+  expect(failures.reasonFor('run/1/5', 3)).toContain('is not known here');
+  expect(failures.reasonFor('run/1/7', 2)).toContain('is not known here');
 });
 
 test('a thousand activities are remembered, those that failed last', () => {
   const failures = new FailedAttempts();
-  for (let activity = 0; activity <= 1_000; activity++) failures.failed(String(activity), new Error('away'));
-  expect(failures.reason('0')).toContain('is not known here');
-  expect(failures.reason('1')).toBe('away');
+  for (let activity = 0; activity <= 1_000; activity++)
+    failures.record(String(activity), 1, new Error('away'));
+  expect(failures.reasonFor('0', 2)).toContain('is not known here');
+  expect(failures.reasonFor('1', 2)).toBe('away');
 });

@@ -34,6 +34,7 @@ async function serveDashboard(options: DashboardCommand, context: CliContext): P
   const ui = runningStack(homeFolder(context.env))?.addresses?.ui ?? null;
   const dashboard = await openDashboard({ client, ui, ...options }, context);
   context.print(`Dashboard: ${dashboard.address}`);
+  dashboard.warmUp().catch(() => undefined);
   const interruption = new Interruption(() => undefined);
   try {
     await interruption.unlessStopped(new Promise<never>(() => undefined));

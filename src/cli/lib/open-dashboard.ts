@@ -15,6 +15,12 @@ export interface DashboardSettings extends Partial<ListenOptions> {
   ui: string | null;
 }
 
+export interface OpenDashboard {
+  address: string;
+  warmUp: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
 /** Of every home, so that an address that was opened once is found again. */
 const USUAL_PORT = 7244;
 
@@ -27,7 +33,7 @@ const MIN_TOKEN_LENGTH = 16;
 export async function openDashboard(
   { client, ui, host = '127.0.0.1', port, allowHost = [] }: DashboardSettings,
   context: CliContext,
-): Promise<{ address: string; close: () => Promise<void> }> {
+): Promise<OpenDashboard> {
   const token = readSecret(context.env, 'GENENV_DASHBOARD_TOKEN') ?? newToken();
   if (!/^[\w.~-]+$/.test(token) || token.length < MIN_TOKEN_LENGTH)
     throw new CliError(
@@ -41,7 +47,11 @@ export async function openDashboard(
       loadWorld: loadWorldAsWorker(context),
       source: new TemporalSource(client, ui),
     });
-    return { address: await dashboard.listen(host, candidate, allowHost), close: () => dashboard.close() };
+    return {
+      address: await dashboard.listen(host, candidate, allowHost),
+      warmUp: () => dashboard.warmUp(),
+      close: () => dashboard.close(),
+    };
   };
   try {
     return await listen(port ?? USUAL_PORT);

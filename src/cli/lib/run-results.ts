@@ -2,7 +2,7 @@ import type { Prices } from '../../config/prices.ts';
 import { mean as meanOf } from '../../numerics/arithmetic.ts';
 import { findings } from '../../report/findings.ts';
 import { loadRun } from '../../report/load-run.ts';
-import { measured, series, trained } from '../../report/run-data.ts';
+import { heldOutOf, measured, series, trained } from '../../report/run-data.ts';
 import type { EpochRow } from '../../report/run-data.ts';
 import { writeReport } from '../../report/write-report.ts';
 import { writeTensorboard } from '../../tracking/write-tensorboard.ts';
@@ -54,7 +54,7 @@ export async function summaryTable(home: string, id: string): Promise<string> {
       rateText(mean('env/difficulty'), 1),
       rateText(mean('completions/mean_length'), 1),
       rateText(mean('env/reward')),
-      rateText(mean('eval/heldout')),
+      rateText(meanOf(measured(part.map(heldOutOf)))),
     ]);
   }
   const { success, heldOut } = findings(rows);

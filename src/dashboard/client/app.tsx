@@ -1,6 +1,6 @@
 /** The dashboard's page. Model output is text of any kind: it enters the page as text nodes only. */
 import { render } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { ComparePage } from './compare-page.tsx';
 import { ComparisonPage } from './comparison-page.tsx';
 import { EpochPage } from './epoch-page.tsx';
@@ -19,8 +19,13 @@ function App() {
   useEffect(() => {
     document.title = `${titleOf(place.parts)} · GenEnv`;
     // Whoever reads with a keyboard or a screen reader begins at the new page's start.
-    if (before.current !== path) main.current?.focus();
+    if (before.current !== path) main.current?.focus({ preventScroll: true });
     before.current = path;
+  }, [path]);
+  useLayoutEffect(() => {
+    // A page that one comes back to is shown where it was left, any other from its start.
+    if (history.state !== 'seen') scrollTo(0, 0);
+    history.replaceState('seen', '');
   }, [path]);
   return (
     <>
@@ -63,13 +68,14 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
   const [area, id = '', , epoch, , task] = parts;
   if (area === undefined) return <OverviewPage query={query} />;
   if (area === 'compare') return query.get('runs') ? <ComparePage query={query} /> : <NothingChosen />;
-  if (area === 'comparisons') return <ComparisonPage id={id} />;
+  if (area === 'comparisons') return <ComparisonPage key={id} id={id} />;
   if (area === 'evaluations') return <EvaluationPage id={id} query={query} />;
   const numbers = [epoch, task].filter((part) => part !== undefined);
   if (area !== 'runs' || !numbers.every((part) => /^\d{1,9}$/.test(part))) return <NoPage />;
   if (task !== undefined)
     return <TaskPage run={id} epoch={Number(epoch)} index={Number(task)} query={query} />;
-  if (epoch !== undefined) return <EpochPage run={id} epoch={Number(epoch)} query={query} />;
+  if (epoch !== undefined)
+    return <EpochPage key={`${id} ${epoch}`} run={id} epoch={Number(epoch)} query={query} />;
   return <RunPage id={id} query={query} />;
 }
 

@@ -88,7 +88,9 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
         <h2>Settings that differ</h2>
         {page.differences.length === 0 ? (
           <p class="quiet">
-            {page.curves.length < 2 ? 'Add a run to compare with.' : 'None: they have the same settings.'}
+            {page.curves.length < 2
+              ? 'Add a run of another arm to compare with.'
+              : 'None: they have the same settings.'}
           </p>
         ) : (
           <DataTable

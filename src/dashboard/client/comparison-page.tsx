@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
 import type { ArmRunLine, ComparisonPage as ComparisonPageData } from '../api.ts';
+import { MAX_COMPARED } from '../limits.ts';
 import { Problem, ProgressBar, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo } from './router.ts';
@@ -12,12 +13,11 @@ type Summary = NonNullable<ComparisonPageData['summary']>;
 /** A comparison: how far its runs are, what was asked beforehand, and its claims. */
 export function ComparisonPage({ id }: { id: string }) {
   const resource = useResource<ComparisonPageData>(`/api/comparisons/${encodeURIComponent(id)}`);
-  const { value: page, problem, isMissing, reload } = resource;
+  const { value: page, problem, reload } = resource;
   useServerEvents((event) => {
-    if (
-      event === 'tick' ? problem !== null && !isMissing : event.runs.some((run) => run.startsWith(`${id}.`))
-    )
-      reload();
+    const isOwn = (run: string) => page?.arms.some(({ runs }) => runs.some((own) => own.id === run)) === true;
+    // What follows the last run changes no file of a run.
+    if (event === 'tick' ? page?.summary === null : event.runs.some(isOwn)) reload();
   });
   if (page === null) return <Unread resource={resource} />;
   const { summary, arms, seeds, hasReport } = page;
@@ -44,7 +44,7 @@ export function ComparisonPage({ id }: { id: string }) {
       <h2>Runs</h2>
       <ArmTable arms={arms} />
       {summary === null ? (
-        <p class="quiet">Its tests and claims follow when all runs are done.</p>
+        <p class="quiet">Its tests and claims follow when all runs are done and measured.</p>
       ) : (
         <Claims summary={summary} />
       )}
@@ -100,9 +100,6 @@ const claimColumns: readonly Column<Summary['claims'][number]['rows'][number]>[]
   { name: 'Paper', cell: ({ paper }) => paper },
 ];
 
-/** The most runs that are drawn over each other. */
-const MAX_COMPARED = 60;
-
 /** The arms with their runs; those that are chosen are drawn over each other, each as a mean with its interval. */
 function ArmTable({ arms }: { arms: readonly Arm[] }) {
   const [chosen, setChosen] = useState<readonly string[]>([]);
@@ -112,9 +109,7 @@ function ArmTable({ arms }: { arms: readonly Arm[] }) {
   return (
     <>
       <p>
-        <a href={compareLink(compared)}>
-          {chosen.length > 0 ? `Compare ${chosen.length} arms` : 'Compare all arms'}
-        </a>
+        <a href={compareLink(compared)}>{compareText(chosen.length, arms.length)}</a>
       </p>
       <DataTable
         label="Runs by arm"
@@ -136,6 +131,12 @@ function ArmTable({ arms }: { arms: readonly Arm[] }) {
       />
     </>
   );
+}
+
+/** What the link to arms over each other says. */
+function compareText(chosen: number, all: number): string {
+  if (chosen > 0) return chosen === 1 ? 'Look at one arm' : `Compare ${chosen} arms`;
+  return all > MAX_COMPARED ? `Compare the first ${MAX_COMPARED} arms` : 'Compare all arms';
 }
 
 /** Of many arms under many seeds, the first seeds of each. */

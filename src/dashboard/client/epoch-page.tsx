@@ -2,7 +2,6 @@ import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
 import { Chip, Choice, Pager } from '../../report/client/parts.tsx';
 import { FilterFields } from '../../report/client/task-browser.tsx';
-import { signalOf } from '../../report/client/task-card.tsx';
 import { formatRate } from '../../report/format.ts';
 import type { TaskLine, TasksPage } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
@@ -25,7 +24,7 @@ export function EpochPage({ run, epoch, query }: EpochPageProps) {
   );
   const { value: page, problem, isMissing, reload } = resource;
   useServerEvents((event) => {
-    if (event === 'tick' && (page?.index === 'pending' || (problem !== null && !isMissing))) reload();
+    if (event === 'tick' ? page?.index === 'pending' : event.runs.includes(run)) reload();
   });
   const filters = Object.fromEntries(
     filterNames.map((name) => [name, query.get(name) ?? defaults[name]]),
@@ -166,25 +165,31 @@ const taskColumns = (
   {
     name: 'Agent’s update',
     cell: (task) => (
-      <Use kept={task.keptForAgent} isTrained={isTrained.agent} task={task} signal={signalOf(task.rate)} />
+      <>
+        <Use kept={task.keptForAgent} isTrained={isTrained.agent} task={task} />
+        <Extreme rate={task.rate} />
+      </>
     ),
   },
   { name: 'Text', kind: 'excerpt', cell: ({ excerpt }) => excerpt },
 ];
 
+/** A group that all solve, or none: without partial rewards its answers have no advantage. */
+function Extreme({ rate }: { rate: number | null }) {
+  if (rate !== 0 && rate !== 1) return null;
+  return <Chip tone="plain">{rate === 0 ? 'all wrong' : 'all right'}</Chip>;
+}
+
 interface UseProps {
   kept: boolean | null;
   isTrained: boolean;
   task: TaskLine;
-  /** Why a kept task teaches nothing; empty if it may. */
-  signal?: string;
 }
 
 /** Whether an update uses the task, and why not. */
-function Use({ kept, isTrained, task, signal = '' }: UseProps) {
-  if (!isTrained) return <span class="quiet">not trained</span>;
+function Use({ kept, isTrained, task }: UseProps) {
   if (!task.valid) return <Chip tone="bad">invalid: {task.reason.replaceAll('_', ' ')}</Chip>;
+  if (!isTrained) return <span class="quiet">not trained</span>;
   if (kept === null) return <>–</>;
-  if (kept && signal !== '') return <Chip tone="warn">{signal}</Chip>;
   return kept ? <Chip tone="good">kept</Chip> : <Chip tone="warn">left out: {task.reason}</Chip>;
 }

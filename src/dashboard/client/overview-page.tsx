@@ -5,19 +5,25 @@ import { Chip } from '../../report/client/parts.tsx';
 import { Sparkline } from '../../report/client/run-parts.tsx';
 import { formatDuration, formatRate } from '../../report/format.ts';
 import type { HomeView, RunLine } from '../api.ts';
+import { MAX_COMPARED } from '../limits.ts';
 import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { Comparisons, Evaluations } from './result-tables.tsx';
 import { go, linkTo, replaceQuery } from './router.ts';
 
+/** Whether anything is under way that Temporal alone knows, or that no file of a run tells. */
+const isChanging = (home: HomeView | null): boolean =>
+  home !== null &&
+  (home.runs.some(({ isActive }) => isActive) || home.comparisons.some(({ isSummarized }) => !isSummarized));
+
 /** Which runs are listed. */
-const choices = {
+const listings = {
   own: 'runs of no comparison',
   active: 'runs under way',
   attention: 'runs that need attention',
   all: 'all runs',
 } as const;
-type Choice = keyof typeof choices;
+type Listing = keyof typeof listings;
 
 /** All runs, what each does now, and what needs attention. */
 export function OverviewPage({ query }: { query: URLSearchParams }) {
@@ -25,19 +31,17 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
   const { value: home, problem, reload } = resource;
   const [chosen, setChosen] = useState<readonly string[]>([]);
   useServerEvents((event) => {
-    if (event !== 'tick' || (home?.runs.some(({ isActive }) => isActive) ?? problem !== null)) reload();
+    if (event !== 'tick' || isChanging(home)) reload();
   });
   if (home === null) return <Unread resource={resource} />;
   const text = query.get('find') ?? '';
-  const isOfComparison = ({ id }: RunLine) =>
-    home.comparisons.some(({ id: own }) => id.startsWith(`${own}.`));
-  const hasOwn = home.runs.some((run) => !isOfComparison(run));
-  const listed = (query.get('list') ?? (hasOwn && text === '' ? 'own' : 'all')) as Choice;
+  const hasOwn = home.runs.some(({ comparison }) => comparison === null);
+  const listing = (query.get('list') ?? (hasOwn && text === '' ? 'own' : 'all')) as Listing;
   const runs = home.runs.filter(
     (run) =>
-      (listed !== 'own' || !isOfComparison(run)) &&
-      (listed !== 'active' || run.isActive) &&
-      (listed !== 'attention' || run.attention.length > 0) &&
+      (listing !== 'own' || run.comparison === null) &&
+      (listing !== 'active' || run.isActive) &&
+      (listing !== 'attention' || run.attention.length > 0) &&
       `${run.id} ${run.arm} ${run.attention.join(' ')}`.toLowerCase().includes(text.toLowerCase()),
   );
   const show = (changed: { find?: string; list?: string }) =>
@@ -62,10 +66,10 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
               List{' '}
               <select
                 name="list"
-                value={listed}
+                value={listing}
                 onChange={(event) => show({ list: event.currentTarget.value })}
               >
-                {Object.entries(choices).map(([name, label]) => (
+                {Object.entries(listings).map(([name, label]) => (
                   <option key={name} value={name}>
                     {label}
                   </option>
@@ -85,8 +89,8 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
             <button
               type="button"
               id="compare"
-              disabled={chosen.length < 2}
-              title="Tick two runs or more"
+              disabled={chosen.length < 2 || chosen.length > MAX_COMPARED}
+              title={`Tick two runs or more, at most ${MAX_COMPARED}`}
               onClick={() => go(['compare'], { runs: chosen.join(',') })}
             >
               Compare {chosen.length > 0 ? chosen.length : 'chosen runs'}
@@ -186,7 +190,7 @@ const Attention = ({ run: { id, attention, retries } }: { run: RunLine }) => (
     {retries > 0 && (
       <small>
         <a href={linkTo(['runs', id], { section: 'history' })}>
-          {retries === 1 ? 'one phase was tried again' : `${retries} phases were tried again`}
+          {retries === 1 ? 'one further attempt' : `${retries} further attempts`}
         </a>
       </small>
     )}

@@ -3,6 +3,7 @@ import type { ChangeEvent } from '../api.ts';
 
 /** What a page asks of the server, as far as it has come. */
 export interface Resource<T> {
+  /** Of other filters (what stands behind `?`) until an answer for these has come. */
   value: T | null;
   /** Why it could not be read; null if it could. */
   problem: string | null;
@@ -38,31 +39,40 @@ const firstReading = (path: string): Reading => ({
   isMissing: false,
 });
 
-/** Reads JSON of the server, and keeps what was read last while it reads again. */
+/** Reads JSON of the server, keeps what was read last while it reads again, and asks again if it failed. */
 export function useResource<T>(path: string): Resource<T> {
-  const [read, setRead] = useState(() => firstReading(path));
-  const questions = useRef(0);
+  const [reading, setReading] = useState(() => firstReading(path));
+  const request = useRef<{ path: string; isOutdated: boolean } | null>(null);
   const reload = useCallback(() => {
-    const question = ++questions.current;
+    if (request.current?.path === path) {
+      // One request at a time: the next one follows it.
+      request.current.isOutdated = true;
+      return;
+    }
+    const own = { path, isOutdated: false };
+    request.current = own;
+    const settle = (changed: Partial<Reading>) => {
+      if (request.current !== own) return;
+      request.current = null;
+      if ('value' in changed) keep(path, changed.value);
+      setReading({ ...firstReading(path), ...changed });
+      if (own.isOutdated) reload();
+    };
     readJson(path).then(
-      (value) => {
-        keep(path, value);
-        if (question === questions.current) setRead({ path, value, problem: null, isMissing: false });
-      },
-      (error: unknown) =>
-        question === questions.current &&
-        setRead((before) => ({
-          path,
-          value: before.path === path ? before.value : null,
-          problem: (error as Error).message,
-          isMissing: error instanceof Missing,
-        })),
+      (value) => settle({ value }),
+      (error: unknown) => settle({ problem: (error as Error).message, isMissing: error instanceof Missing }),
     );
   }, [path]);
   useEffect(reload, [reload]);
-  const { value, problem, isMissing } = read.path === path ? read : firstReading(path);
-  return { value: value as T | null, problem, isMissing, reload };
+  const { value, problem, isMissing } = reading.path === path ? reading : firstReading(path);
+  useServerEvents((event) => {
+    if (event === 'tick' && problem !== null && !isMissing) reload();
+  });
+  const shown = value ?? (withoutQuery(reading.path) === withoutQuery(path) ? reading.value : null);
+  return { value: isMissing ? null : (shown as T | null), problem, isMissing, reload };
 }
+
+const withoutQuery = (path: string): string => path.split('?')[0]!;
 
 class Missing extends Error {}
 

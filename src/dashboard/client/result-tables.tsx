@@ -1,18 +1,18 @@
 /** The comparisons and evaluations of the overview. */
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
-import type { HomeView } from '../api.ts';
+import type { ComparisonLine, HomeView } from '../api.ts';
 import { ProgressBar } from './parts.tsx';
 import { linkTo } from './router.ts';
 
 export function Comparisons({ home: { comparisons, runs } }: { home: HomeView }) {
   if (comparisons.length === 0) return null;
   const rows = comparisons.map((comparison) => {
-    const own = runs.filter(({ id }) => id.startsWith(`${comparison.id}.`));
+    const own = runs.filter((run) => run.comparison === comparison.id);
     return {
       ...comparison,
       all: comparison.arms * comparison.seeds,
-      done: own.filter(({ epoch, epochs }) => epochs > 0 && epoch >= epochs).length,
+      done: own.filter(({ isFinished }) => isFinished).length,
       active: own.filter(({ isActive }) => isActive).length,
     };
   });
@@ -32,13 +32,7 @@ export const Evaluations = ({ evaluations }: Pick<HomeView, 'evaluations'>) =>
     </section>
   );
 
-const doneText = (isDone: boolean): string => (isDone ? 'done' : 'under way, or interrupted');
-
-interface ComparisonRow {
-  id: string;
-  arms: number;
-  seeds: number;
-  isSummarized: boolean;
+interface ComparisonRow extends ComparisonLine {
   all: number;
   done: number;
   active: number;
@@ -64,9 +58,11 @@ const comparisonColumns: readonly Column<ComparisonRow>[] = [
   { name: 'State', cell: comparisonState },
 ];
 
-function comparisonState({ active, isSummarized }: ComparisonRow): string {
+function comparisonState({ active, isSummarized, done, all }: ComparisonRow): string {
+  if (isSummarized) return 'done';
   if (active > 0) return `${active} under way`;
-  return isSummarized ? 'done' : 'interrupted';
+  // Cross-play, probes and the tests follow the last run, and are no runs.
+  return done === all ? 'all runs done; measured now, or interrupted' : 'under way, or interrupted';
 }
 
 const evaluationColumns: readonly Column<HomeView['evaluations'][number]>[] = [
@@ -75,7 +71,7 @@ const evaluationColumns: readonly Column<HomeView['evaluations'][number]>[] = [
     kind: 'heading',
     cell: ({ id }) => <a href={linkTo(['evaluations', id])}>{id}</a>,
   },
-  { name: 'State', cell: ({ hasEnded }) => doneText(hasEnded) },
+  { name: 'State', cell: ({ hasEnded }) => (hasEnded ? 'done' : 'under way, or interrupted') },
   {
     name: 'Scores',
     cell: ({ scores }) => scores.map(({ name, value }) => `${name} ${value.toFixed(3)}`).join(', '),

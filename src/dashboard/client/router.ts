@@ -29,7 +29,7 @@ export const go = (parts: readonly (string | number)[], query: Record<string, st
 
 /** Replaces the query of the current place, without a step in the browser's history. */
 export function replaceQuery(query: Record<string, string>): void {
-  history.replaceState(null, '', linkTo(currentPlace().parts, query));
+  history.replaceState(history.state, '', linkTo(currentPlace().parts, query));
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 

@@ -14,13 +14,12 @@ import { go, linkTo } from './router.ts';
 /** A run: what it does now, its figures, its history and its relatives. They grow while one looks. */
 export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
   const resource = useResource<RunPageData>(`/api/runs/${encodeURIComponent(id)}`);
-  const { value: page, problem, isMissing, reload } = resource;
+  const { value: page, problem, reload } = resource;
   const live = useResource<LiveView>(`/api/runs/${encodeURIComponent(id)}/live`);
   const current = live.value ?? page?.live ?? null;
   useServerEvents((event) => {
     if (event === 'tick') {
-      if (current === null ? !live.isMissing : current.isActive) live.reload();
-      if (problem !== null && !isMissing) reload();
+      if (current?.isActive === true) live.reload();
     } else if (event.runs.includes(id)) {
       reload();
       live.reload();

@@ -124,7 +124,7 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
       title: 'Held-out success',
       ...(grids.length === 0 && kinds.length === 0 ? { size: 'wide' as const } : {}),
       caption:
-        (evaluations.some(({ low, high }) => low !== null && low === high)
+        (evaluations.every(({ low, high }) => low !== null && low === high)
           ? 'Tasks that the simulator never sees: the exact probability of the right answer.'
           : 'Tasks that the simulator never sees, with 95 % Wilson intervals.') +
         (hasPasses ? PASS_AT_K_CAPTION : ''),

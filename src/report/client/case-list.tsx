@@ -89,7 +89,7 @@ export const CaseForm = ({ filters, choices, onChange }: CaseFormProps) => (
       <input
         name="text"
         type="search"
-        placeholder="in ids, questions, answers and keys"
+        placeholder="in ids, questions, answers, keys and reasons"
         value={filters.text}
         onInput={(event) => onChange({ text: event.currentTarget.value })}
       />
@@ -115,6 +115,7 @@ export const CaseList = ({ cases, offset, matching, total, pageSize, onPage }: C
       {cases.length === 0 ? 'no cases' : `cases ${offset + 1} to ${offset + cases.length}`} of {matching}
       {matching < total && ` that match, of ${total}`}
     </p>
+    <Pager items="Cases" {...{ offset, matching, pageSize, onPage }} />
     <div id="case-list">
       {cases.map((shown) => (
         <CaseCard key={`${shown.suite} ${shown.id}`} shown={shown} />

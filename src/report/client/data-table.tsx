@@ -19,7 +19,7 @@ interface DataTableProps<Row> {
   class?: string;
   /** Class of a row. */
   rowClass?: (row: Row) => string;
-  /** What a row is the row of, where rows change places; its place if left out. */
+  /** What a row is the row of, if rows change places; left out = its place. */
   rowKey?: (row: Row) => string;
   /** Title within the panel, and what stands below the table. */
   title?: string;

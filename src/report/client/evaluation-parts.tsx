@@ -55,11 +55,11 @@ export function Scores({ view: { aggregates, suites } }: { view: EvaluationView 
 
 const SHOWN_REASONS = 3;
 
-function reasonsText({ reasons }: SuiteView): string {
+function reasonsText({ reasons, otherReasons }: SuiteView): string {
   const shown = reasons
     .slice(0, SHOWN_REASONS)
     .map(({ reason, cases }) => `${reason} (${formatCount(cases)})`);
-  const more = reasons.length - shown.length;
+  const more = reasons.length - shown.length + otherReasons;
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
 
@@ -88,15 +88,15 @@ const suiteColumns: readonly Column<SuiteView>[] = [
 /** Each suite: how many cases are right, and why the others are not. */
 export function Suites({ view: { suites } }: { view: EvaluationView }) {
   const evaluated = suites.filter(({ skipped }) => skipped === null);
-  const left = suites.filter(({ skipped }) => skipped !== null);
+  const skippedSuites = suites.filter(({ skipped }) => skipped !== null);
   return (
     <>
       {evaluated.length > 0 && <DataTable label="Suites" columns={suiteColumns} rows={evaluated} />}
-      {left.length > 0 && (
+      {skippedSuites.length > 0 && (
         <>
           <h3>Not evaluated</h3>
           <ul>
-            {left.map(({ name, skipped }) => (
+            {skippedSuites.map(({ name, skipped }) => (
               <li key={name}>
                 <b>{name}</b>: {skipped}
               </li>

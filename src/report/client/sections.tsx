@@ -12,14 +12,14 @@ export interface Section {
 
 interface SectionsProps {
   sections: readonly Section[];
-  /** Address of a section. */
+  /** Address of a section, where `#<id>` is none. */
   linkTo?: (section: string) => string;
   /** What stands between the navigation and the first section. */
   children?: ComponentChildren;
 }
 
 /** Sections with their navigation; those without content are left out. */
-export function Sections({ sections, linkTo = (id) => `#${id}`, children }: SectionsProps) {
+export function Sections({ sections, linkTo, children }: SectionsProps) {
   const shown = sections.filter(({ body }) => body !== null && body !== undefined && body !== false);
   return (
     <>
@@ -27,10 +27,12 @@ export function Sections({ sections, linkTo = (id) => `#${id}`, children }: Sect
         {shown.map(({ id, short }) => (
           <a
             key={id}
-            href={linkTo(id)}
+            href={linkTo?.(id) ?? `#${id}`}
             onClick={(event) => {
+              // An address of its own is another page to the browser, which would read it anew.
+              if (linkTo === undefined) return;
               event.preventDefault();
-              document.getElementById(id)?.scrollIntoView({ behavior: 'smooth' });
+              document.getElementById(id)?.scrollIntoView();
             }}
           >
             {short}

@@ -60,7 +60,7 @@ function dotClass(reward: number | null): string {
 
 interface TaskBodyProps {
   sample: Sample;
-  /** False where a page shows the agent's answers elsewhere. */
+  /** False if the page shows the agent's answers elsewhere. */
   hasTable?: boolean;
 }
 
@@ -106,20 +106,20 @@ const taskFacts = (sample: Sample): [string, string][] => [
   ['frozen agent', fixed(sample.frozenRate)],
   ['random policy', fixed(sample.randomRate)],
   ['repeats before it', String(sample.repeats)],
-  ['agent’s update', useText(sample.keptForAgent, 'left out', signalOf(sample.rate))],
+  ['agent’s update', useText(sample.keptForAgent, 'left out', hasAdvantages(sample))],
   ['simulator’s update', useText(sample.keptForSimulator, `filtered, ${sample.reason}`)],
 ];
 
-function useText(kept: boolean | null, otherwise: string, signal = ''): string {
+function useText(kept: boolean | null, otherwise: string, hasSignal = true): string {
   if (kept === null) return '–';
   if (!kept) return otherwise;
-  return signal === '' ? 'kept' : signal;
+  return hasSignal ? 'kept' : 'kept, but no answer has an advantage: nothing is learnt from it';
 }
 
-/** Why a group of attempts teaches the agent nothing, whatever is done with it; empty if it may. */
-export function signalOf(rate: number | null): string {
-  if (rate === 0) return 'no signal: all wrong';
-  return rate === 1 ? 'no signal: all right' : '';
+/** False for a group of which the agent learns nothing, whatever is done with it; true if that is not known. */
+function hasAdvantages({ answers }: Sample): boolean {
+  const advantages = answers.filter(({ role }) => role === 'agent').map(({ advantage }) => advantage);
+  return advantages.length === 0 || advantages.some((advantage) => advantage === null || advantage !== 0);
 }
 
 function Answers({ sample, role, title }: { sample: Sample; role: SampleAnswer['role']; title: string }) {
