@@ -184,6 +184,23 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     expect(await page.locator('[aria-label="Runs by arm"] td a').allTextContents()).toEqual(['1']);
   });
 
+  test('a page opens at its start, and one that is left is found again where it was', async () => {
+    const scrolled = () => page.evaluate<number>('scrollY');
+    await open('runs/finished', '#chart-success-rate svg');
+    await page.goto(`${served.origin}/#/`);
+    await page.waitForSelector('table.runs');
+    await page.click('text="finished"');
+    await page.locator('text="epoch 7"').scrollIntoViewIfNeeded();
+    const place = await scrolled();
+    expect(place).toBeGreaterThan(500);
+    await page.click('text="epoch 7"');
+    await page.waitForSelector('table.tasks');
+    expect(await scrolled()).toBe(0);
+    await page.goBack();
+    await page.waitForSelector('#chart-success-rate svg');
+    await expect.poll(scrolled).toBeGreaterThan(place - 300);
+  });
+
   test('says what there is not, and leads back', async () => {
     for (const [place, text] of [
       ['runs/nosuch', 'there is no run "nosuch"'],

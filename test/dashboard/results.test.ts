@@ -51,6 +51,22 @@ describe('a comparison', () => {
   });
 });
 
+test('a run belongs to the comparison whose plan has it, not to one with a shorter name', async () => {
+  const plan = parseComparison(experimentFile('compare-tiny'));
+  for (const id of ['wide', 'wide.v2']) await new ComparisonFolder(join(home, 'comparisons'), id).write(plan);
+  for (const runId of ['wide.tuned.1', 'wide.v2.tuned.1', 'wide.tuned.1-fork-2'])
+    await makeRun({ home, runId, epochs: 2 });
+  const owners = async () => {
+    const { runs } = await served.json<HomeView>('/api/home');
+    return runs.filter(({ id }) => id.startsWith('wide')).map(({ id, comparison }) => [id, comparison]);
+  };
+  await expect
+    .poll(async () => Object.fromEntries(await owners()) as unknown, { timeout: 10_000 })
+    .toEqual({ 'wide.tuned.1': 'wide', 'wide.v2.tuned.1': 'wide.v2', 'wide.tuned.1-fork-2': null });
+  for (const id of ['wide', 'wide.v2'])
+    await rm(join(home, 'comparisons', id), { recursive: true, force: true });
+});
+
 describe('an evaluation', () => {
   beforeAll(async () => {
     await makeEvaluation(home, 'sums', someCases('sums', 40, { answer: '<img src=x>' }));
