@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoundedMap } from '../async/bounded-map.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { readEpochIndex, writeEpochIndex } from '../runs/epoch-index.ts';
@@ -30,7 +31,7 @@ type IndexState = { index: EpochIndex } | { isPending: true } | { problem: strin
 
 /** The tasks of epochs by their indexes. An index that is missing is made in the background, not in a request. */
 export class EpochTasks {
-  readonly #indexes = new Map<string, EpochIndex>();
+  readonly #indexes = new BoundedMap<string, EpochIndex>(MAX_INDEXES);
   readonly #making = new Map<string, Promise<void>>();
   readonly #problems = new Map<string, string>();
 
@@ -80,7 +81,7 @@ export class EpochTasks {
     const key = `${folder.id} ${row.epoch} ${line}`;
     const index = this.#indexes.get(key) ?? (await readEpochIndex(folder.path, { epoch: row.epoch, line }));
     if (index !== undefined) {
-      this.#keep(key, index);
+      this.#indexes.set(key, index);
       return { index };
     }
     const problem = this.#problems.get(key);
@@ -92,15 +93,6 @@ export class EpochTasks {
       this.#making.set(key, made);
     }
     return { isPending: true };
-  }
-
-  #keep(key: string, index: EpochIndex): void {
-    this.#indexes.delete(key);
-    this.#indexes.set(key, index);
-    for (const [oldest] of this.#indexes) {
-      if (this.#indexes.size <= MAX_INDEXES) break;
-      this.#indexes.delete(oldest);
-    }
   }
 }
 

@@ -1,11 +1,12 @@
+import { BoundedMap } from '../async/bounded-map.ts';
+
 /** Values that hold until a stamp changes; of many, those that were asked for last are kept. */
 export class StampedCache<T> {
-  readonly #limit: number;
-  readonly #entries = new Map<string, { stamp: string; value: Promise<T> }>();
+  readonly #entries: BoundedMap<string, { stamp: string; value: Promise<T> }>;
 
   /** @param limit how many are kept */
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#entries = new BoundedMap(limit);
   }
 
   /** The value of a key, made anew under another stamp. A failure is not kept. */
@@ -13,12 +14,7 @@ export class StampedCache<T> {
     const entry = this.#entries.get(key);
     const value = entry?.stamp === stamp ? entry.value : make();
     value.catch(() => this.#entries.delete(key));
-    this.#entries.delete(key);
     this.#entries.set(key, { stamp, value });
-    for (const [oldest] of this.#entries) {
-      if (this.#entries.size <= this.#limit) break;
-      this.#entries.delete(oldest);
-    }
     return value;
   }
 }

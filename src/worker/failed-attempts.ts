@@ -1,3 +1,4 @@
+import { BoundedMap } from '../async/bounded-map.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 
 /** Activities that are remembered: of those that failed longest ago nobody asks any more. */
@@ -8,7 +9,7 @@ const UNKNOWN =
 
 /** Why attempts failed on this worker, so that the next attempt can say why it is made. */
 export class FailedAttempts {
-  readonly #failures = new Map<string, { attempt: number; reason: string }>();
+  readonly #failures = new BoundedMap<string, { attempt: number; reason: string }>(LIMIT);
 
   /**
    * @param activity key of an activity, the same for all of its attempts
@@ -17,12 +18,7 @@ export class FailedAttempts {
   record(activity: string, attempt: number, error: unknown): void {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     const reason = shortReason(name === 'Error' ? message : `${name}: ${message}`);
-    this.#failures.delete(activity);
     this.#failures.set(activity, { attempt, reason });
-    for (const [oldest] of this.#failures) {
-      if (this.#failures.size <= LIMIT) break;
-      this.#failures.delete(oldest);
-    }
   }
 
   /** Why the attempt before this one failed, in a line. */

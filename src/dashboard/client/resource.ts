@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { BoundedMap } from '../../async/bounded-map.ts';
 import type { ChangeEvent } from '../api.ts';
 
 /** What a page asks of the server, as far as it has come. */
@@ -20,17 +21,8 @@ interface Reading {
 }
 
 /** What was read last, so that a page that one comes back to is there at once, and the browser finds its place. */
-const lastValues = new Map<string, unknown>();
 const MAX_VALUES = 20;
-
-function keep(path: string, value: unknown): void {
-  lastValues.delete(path);
-  lastValues.set(path, value);
-  for (const [oldest] of lastValues) {
-    if (lastValues.size <= MAX_VALUES) break;
-    lastValues.delete(oldest);
-  }
-}
+const lastValues = new BoundedMap<string, unknown>(MAX_VALUES);
 
 const firstReading = (path: string): Reading => ({
   path,
@@ -54,7 +46,7 @@ export function useResource<T>(path: string): Resource<T> {
     const settle = (changed: Partial<Reading>) => {
       if (request.current !== own) return;
       request.current = null;
-      if ('value' in changed) keep(path, changed.value);
+      if ('value' in changed) lastValues.set(path, changed.value);
       setReading({ ...firstReading(path), ...changed });
       if (own.isOutdated) reload();
     };
