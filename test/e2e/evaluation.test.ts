@@ -144,7 +144,7 @@ test('a server that is away is named while an evaluation is followed, and by sta
   expect(printed).toMatch(/^no longer waiting for http/m);
   const page = at('evaluations/waiting/report.html');
   expect(printed).toContain(`Page: ${page}\n`);
-  expect(readFileSync(page, 'utf8')).toContain('5 of 10 cases are right');
+  expect(readFileSync(page, 'utf8')).toContain('"total":10,"correct":5,');
   expect((await command('status', 'waiting')).out).toMatch(
     /^state +finished\nprogress +5 of 10 right, 1 suite$/m,
   );

@@ -24,14 +24,15 @@ print("kept: \\udcff", file=sys.stderr, flush=True)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-@pytest.mark.parametrize(("survive", "code", "kept"), [
-    ("survive_print_failures()", 0, "kept\nkept: \\udcff\n"),
-    ("", 1, None),
+@pytest.mark.parametrize(("survive", "codes", "kept"), [
+    ("survive_print_failures()", {0}, "kept\nkept: \\udcff\n"),
+    # 120 if what is buffered cannot be flushed at the end either; unbuffered output has nothing left then.
+    ("", {1, 120}, None),
 ])  # fmt: skip
-def test_a_log_on_a_full_disk_loses_lines_alone(survive, code, kept, tmp_path: Path):
+def test_a_log_on_a_full_disk_loses_lines_alone(survive, codes, kept, tmp_path: Path):
     log = tmp_path / "log.txt"
     script = SCRIPT.format(survive=survive, log=str(log))
     with open("/dev/full", "w") as full:
         ended = subprocess.run([sys.executable, "-c", script], stdout=full, stderr=full, check=False)
-    assert ended.returncode == code
+    assert ended.returncode in codes
     assert kept is None or log.read_text() == kept

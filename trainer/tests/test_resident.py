@@ -32,11 +32,17 @@ def ask(path: Path, request: object) -> dict:
         return json.loads(connection.makefile().readline())
 
 
+def is_listening(path: Path) -> bool:
+    """The socket is there a moment before anybody listens on it."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
+
+
 @pytest.fixture
 def resident(tmp_path):
     path = tmp_path / "s"
     process = start("resident", "--socket", str(path), GENENV_TRAINER_FAULT="hang:2:once")
-    wait_until(path.exists, 120)
+    wait_until(lambda: is_listening(path), 120)
     yield process, path
     process.kill()
     process.wait()
