@@ -135,14 +135,17 @@ export function axesTable(): string {
       return runs.map(({ curve }) => (upTo === null ? null : areaAlong(curve, upTo)));
     };
     const areas = (name: string) => armWith(arms, name)!.runs.map(({ figures }) => figures.area);
-    return ['tuned', 'uniform', 'oracle', 'selection'].map((name) => [
-      pageLink(page),
-      `${name} − random`,
-      signedText(differencesBySeed(areas(name), areas('random'))),
-      ...['agentSteps', 'tokens'].map((axis) =>
-        signedText(differencesBySeed(along(name, axis), along('random', axis))),
-      ),
-    ]);
+    const isThere = (name: string) => armWith(arms, name) !== undefined;
+    return ['tuned', 'uniform', 'oracle', 'selection']
+      .filter(isThere)
+      .map((name) => [
+        pageLink(page),
+        `${name} − random`,
+        signedText(differencesBySeed(areas(name), areas('random'))),
+        ...['agentSteps', 'tokens'].map((axis) =>
+          signedText(differencesBySeed(along(name, axis), along('random', axis))),
+        ),
+      ]);
   });
   return table(['file', 'arms', 'by rollouts', 'by updates of the agent', 'by tokens sampled'], rows);
 }
