@@ -1,15 +1,12 @@
 import type { EChartsOption, SeriesOption } from 'echarts';
 import { z } from 'zod';
 import { scoreAt } from '../comparison/learning-curve.ts';
-import { armName } from '../config/arms.ts';
 import { studentInterval } from '../numerics/student.ts';
 import { colorAt, line } from '../report/charts/options.ts';
-import { heldOutOf, measured } from '../report/run-data.ts';
-import type { EpochRow } from '../report/run-data.ts';
-import type { ViewedRun } from '../report/run-view.ts';
+import { measured } from '../report/run-data.ts';
 import type { CompareAxis, ComparePage } from './api.ts';
+import type { ComparedMetric, ComparedRun } from './compared-run.ts';
 import { MAX_COMPARED } from './limits.ts';
-import { fieldsOf } from './setting-fields.ts';
 
 export const compareQuerySchema = z.object({
   runs: z
@@ -33,37 +30,33 @@ const figures = [
     id: 'compare-heldout',
     title: 'Held-out success',
     caption: 'Exact where the runs measured it so, else sampled.',
-    metric: heldOutOf,
+    metric: 'heldOut',
   },
   {
     id: 'compare-success',
     title: 'Success on the simulator’s tasks, p̂',
     caption: 'The band of GenEnv is .4 to .6.',
-    metric: (row: EpochRow) => row.metrics['env/success_rate'] ?? null,
+    metric: 'success',
   },
   {
     id: 'compare-difficulty',
     title: 'Difficulty of the tasks',
     caption: 'In the unit of the world.',
-    metric: (row: EpochRow) => row.metrics['env/difficulty'] ?? null,
+    metric: 'difficulty',
   },
   {
     id: 'compare-reward',
     title: 'Simulator’s reward',
     caption: 'R_env, mean over the tasks of an epoch.',
-    metric: (row: EpochRow) => row.metrics['env/reward'] ?? null,
+    metric: 'reward',
   },
 ] as const;
 
 /** Runs, or the means of arms, over each other on an axis, and the settings in which the runs differ. */
-export function comparePage(viewed: readonly ViewedRun[], { axis, by }: CompareQuery): ComparePage {
-  const curves = by === 'arm' ? armsOf(viewed) : viewed.map((run) => ({ name: run.view.runId, runs: [run] }));
+export function comparePage(runs: readonly ComparedRun[], { axis, by }: CompareQuery): ComparePage {
+  const curves = by === 'arm' ? armsOf(runs) : runs.map((run) => ({ name: run.id, runs: [run] }));
   return {
-    runs: viewed.map(({ view, run }) => ({
-      id: view.runId,
-      arm: run.experiment === null ? '' : armName(run.experiment.arm),
-      state: view.state.text,
-    })),
+    runs: runs.map(({ id, arm, state }) => ({ id, arm, state })),
     axis,
     by,
     figures: figures.map(({ id, title, caption, metric }) => ({
@@ -72,14 +65,14 @@ export function comparePage(viewed: readonly ViewedRun[], { axis, by }: CompareQ
       caption: by === 'arm' ? `${caption} Mean over an arm’s runs with Student’s 95 % interval.` : caption,
       option: optionOf(
         axis,
-        curves.flatMap(({ name, runs }, index) => {
-          const points = runs.map(({ run }) => pointsOf(run.rows, axis, metric));
+        curves.flatMap(({ name, runs: own }, index) => {
+          const points = own.map((run) => pointsOf(run, axis, metric));
           return points.length === 1 ? [curveOf(name, points[0]!, index)] : meanOf(name, points, index);
         }),
       ),
     })),
     curves: curves.map(({ name }) => name),
-    differences: differencesOf(curves.map(({ runs }) => runs)),
+    differences: differencesOf(curves.map(({ runs: own }) => own)),
   };
 }
 
@@ -98,10 +91,10 @@ const curveOf = (name: string, data: Point[], index: number): SeriesOption =>
   ({ ...line(name, [], { color: colorAt(index) }), data, showSymbol: data.length < 40 }) as SeriesOption;
 
 /** Runs that differ by their seed alone: `<comparison>.<arm>.<seed>`, else those of one arm and one name. */
-function armsOf(viewed: readonly ViewedRun[]): { name: string; runs: ViewedRun[] }[] {
-  const arms = Map.groupBy(viewed, ({ view, run }) => {
-    const [, inComparison] = /^(.+)\.\d+$/.exec(view.runId) ?? [];
-    return inComparison ?? (run.experiment === null ? view.runId : armName(run.experiment.arm));
+function armsOf(compared: readonly ComparedRun[]): { name: string; runs: ComparedRun[] }[] {
+  const arms = Map.groupBy(compared, ({ id, arm }) => {
+    const [, inComparison] = /^(.+)\.\d+$/.exec(id) ?? [];
+    return inComparison ?? (arm === '' ? id : arm);
   });
   return [...arms].map(([name, runs]) => ({ name, runs }));
 }
@@ -140,40 +133,28 @@ function meanOf(name: string, curves: readonly Point[][], index: number): Series
   ] as SeriesOption[];
 }
 
-/** What a run has used by the end of each epoch, and what it had reached there. */
-function pointsOf(
-  rows: readonly EpochRow[],
-  axis: CompareAxis,
-  metric: (row: EpochRow) => number | null,
-): Point[] {
-  let [rollouts, seconds] = [0, 0];
-  return rows.flatMap((row): Point[] => {
-    rollouts += row.metrics['rollouts/count'] ?? 0;
-    seconds += row.time.epoch ?? 0;
-    const tokens = row.epoch === 0 ? 0 : (row.metrics.num_tokens ?? null);
-    const used = { rollouts, seconds, tokens, epochs: row.epoch }[axis];
-    const value = metric(row);
-    return used === null || value === null ? [] : [[used, value]];
+const pointsOf = ({ epochs }: ComparedRun, axis: CompareAxis, metric: ComparedMetric): Point[] =>
+  epochs.flatMap(({ used, reached }): Point[] => {
+    const [place, value] = [used[axis], reached[metric]];
+    return place === null || value === null ? [] : [[place, value]];
   });
-}
 
 const MAX_DIFFERENCES = 300;
 const MAX_VALUE_CHARS = 200;
 
 /** @param curves the runs of each */
-function differencesOf(curves: readonly (readonly ViewedRun[])[]): ComparePage['differences'] {
-  const settings = curves.map((runs) =>
-    runs.map(({ run }) => fieldsOf(run.experiment ?? run.experimentFile?.experiment)),
-  );
-  const names = [...new Set(settings.flat().flatMap((fields) => [...fields.keys()]))];
+function differencesOf(curves: readonly (readonly ComparedRun[])[]): ComparePage['differences'] {
+  const names = [...new Set(curves.flat().flatMap(({ settings }) => [...settings.keys()]))];
   return (
     names
       // A group of settings that some runs have and others do not stands there by its members.
       .filter((field) => !names.some((longer) => longer.startsWith(`${field}.`)))
       .map((field) => ({
         field,
-        values: settings.map((runs) =>
-          [...new Set(runs.map((fields) => valueOf(fields, field)))].join(', ').slice(0, MAX_VALUE_CHARS),
+        values: curves.map((runs) =>
+          [...new Set(runs.map(({ settings }) => valueOf(settings, field)))]
+            .join(', ')
+            .slice(0, MAX_VALUE_CHARS),
         ),
       }))
       .filter(({ values }) => new Set(values).size > 1)
@@ -182,7 +163,7 @@ function differencesOf(curves: readonly (readonly ViewedRun[])[]): ComparePage['
 }
 
 /** A setting that is off, or that belongs to a group that is, is `none`. */
-const valueOf = (fields: ReadonlyMap<string, string>, field: string): string => {
-  const value = fields.get(field);
+const valueOf = (settings: ReadonlyMap<string, string>, field: string): string => {
+  const value = settings.get(field);
   return value === undefined || value === 'null' ? 'none' : value;
 };

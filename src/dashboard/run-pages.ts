@@ -10,8 +10,11 @@ import { runsFolder } from '../runs/run-overview.ts';
 import { sharedPlace } from '../store/shared-folders.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import type { LiveView, RunLine, RunPage } from './api.ts';
+import { comparedRun } from './compared-run.ts';
+import type { ComparedRun } from './compared-run.ts';
 import { familyOf } from './family.ts';
 import { fileStamp } from './file-stamp.ts';
+import { MAX_COMPARED } from './limits.ts';
 import type { LiveSource } from './live-source.ts';
 import { settingsChanges } from './settings-changes.ts';
 import { StampedCache } from './stamped-cache.ts';
@@ -42,6 +45,7 @@ export class RunPages {
   readonly #source: LiveSource;
   readonly #runs = new StampedCache<ViewedRun>(MAX_RUNS);
   readonly #lines = new StampedCache<FileLine>(MAX_LINES);
+  readonly #compared = new StampedCache<ComparedRun>(MAX_COMPARED);
   readonly #lives = new StampedCache<LiveView>(MAX_LINES);
   readonly #folders = new StampedCache<RunFolder[]>(1);
   readonly #refreshed = new Map<string, number>();
@@ -81,6 +85,13 @@ export class RunPages {
     const { id } = folder;
     return this.#runs.get(id, await this.stamp(folder), () =>
       viewRun({ home: this.#home, runId: id, loadWorld: this.#loadWorld }),
+    );
+  }
+
+  /** What is compared of a run. @throws Error if there is no such run */
+  async compared(folder: RunFolder): Promise<ComparedRun> {
+    return this.#compared.get(folder.id, await this.stamp(folder), async () =>
+      comparedRun(await loadRun({ home: this.#home, runId: folder.id })),
     );
   }
 

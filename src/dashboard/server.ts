@@ -5,13 +5,14 @@ import { loopbackHosts, Refusal } from '../async/refusal.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { isRunId } from '../store/phase-cache.ts';
 import { readPlainFile } from '../store/plain-files.ts';
-import type { ViewedRun } from '../report/run-view.ts';
+import type { RunFolder } from '../runs/run-folder.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { Access } from './access.ts';
 import type { HomeView, RunLine, RunPage, TaskPage, TasksPage } from './api.ts';
 import { assets, reportPolicy, securityHeaders } from './assets.ts';
 import { comparePage, compareQuerySchema } from './compare-page.ts';
+import type { ComparedRun } from './compared-run.ts';
 import { EpochTasks, taskQuerySchema } from './epoch-tasks.ts';
 import { EventStream } from './event-stream.ts';
 import type { LiveSource } from './live-source.ts';
@@ -107,7 +108,10 @@ export class Dashboard {
     runs: (parts, query) => this.#runAnswer(parts, query),
     compare: async (_, query) => {
       const { runs, ...view } = compareQuerySchema.parse(Object.fromEntries(query));
-      return comparePage(await Promise.all(runs.map((id) => this.#loadRun(id))), view);
+      const compared: ComparedRun[] = [];
+      // One after the other: dozens of long runs at once would fill the memory.
+      for (const id of runs) compared.push(await this.#runs.compared(await this.#existingRun(id)));
+      return comparePage(compared, view);
     },
     comparisons: ([id = '']) => this.#results.comparison(checkedId(id), (run) => this.#stateOf(run)),
     evaluations: ([id = '', part], query) =>
@@ -172,10 +176,10 @@ export class Dashboard {
   }
 
   /** @throws Refusal if there is no such run */
-  async #loadRun(id: string): Promise<ViewedRun> {
+  async #existingRun(id: string): Promise<RunFolder> {
     const folder = await this.#runs.folder(id);
-    if (folder === undefined) throw new Refusal(404, `there is no run ${JSON.stringify(id)}`);
-    return this.#runs.load(folder);
+    if (folder === undefined) throw new Refusal(404, describeAbsence('runs', [id]));
+    return folder;
   }
 
   async #sendReport(response: ServerResponse, kind: string, [id = '']: string[]): Promise<void> {
@@ -196,8 +200,7 @@ const byInterest = (a: RunLine, b: RunLine): number =>
 function describeAbsence(area: string, [id = '', part, epoch, , task]: string[]): string {
   const named = JSON.stringify(id.slice(0, 100));
   if (area === 'comparisons' || area === 'evaluations') return `there is no ${area.slice(0, -1)} ${named}`;
-  if (area !== 'runs') return 'no such page';
-  if (part !== undefined && part !== 'epochs') return 'no such page';
+  if (area !== 'runs' || (part !== undefined && part !== 'epochs')) return 'no such page';
   if (epoch === undefined) return `there is no run ${named}`;
   if (task === undefined) return `there is no run ${named}, or it has no epoch ${epoch.slice(0, 12)} yet`;
   return `run ${named} has no task ${task.slice(0, 12)} in epoch ${epoch.slice(0, 12)}`;
