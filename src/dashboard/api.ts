@@ -251,4 +251,5 @@ export interface CasesPage {
 /** What the server sends when files of runs have changed. */
 export interface ChangeEvent {
   runs: string[];
+  comparisons: string[];
 }

@@ -1,19 +1,26 @@
 import type { ServerResponse } from 'node:http';
 import type { ChangeEvent } from './api.ts';
+import type { ResultsPages } from './results-pages.ts';
 import type { RunPages } from './run-pages.ts';
 
 const LOOK_MS = 1_000;
 
-/** Tells open pages which runs have changed, by server-sent events. It looks at the files only while pages listen. */
+/**
+ * Tells open pages which runs and comparisons have changed, by server-sent events. It looks at the files only while
+ * pages listen.
+ */
 export class EventStream {
-  readonly #pages: RunPages;
+  readonly #runs: RunPages;
+  readonly #results: ResultsPages;
   readonly #listeners = new Set<ServerResponse>();
-  #stamps = new Map<string, string>();
+  readonly #runChanges = new Changes();
+  readonly #comparisonChanges = new Changes();
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
-  constructor(pages: RunPages) {
-    this.#pages = pages;
+  constructor(runs: RunPages, results: ResultsPages) {
+    this.#runs = runs;
+    this.#results = results;
   }
 
   /** Answers a request with events until its page goes away. */
@@ -38,16 +45,14 @@ export class EventStream {
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      const folders = await this.#pages.folders();
-      const stamps = new Map(
+      const folders = await this.#runs.folders();
+      const runs = this.#runChanges.since(
         await Promise.all(
-          folders.map(async (folder) => [folder.id, await this.#pages.stamp(folder)] as const),
+          folders.map(async (folder) => [folder.id, await this.#runs.stamp(folder)] as const),
         ),
       );
-      const isFirst = this.#stamps.size === 0;
-      const runs = [...stamps].filter(([id, stamp]) => this.#stamps.get(id) !== stamp).map(([id]) => id);
-      this.#stamps = stamps;
-      if (runs.length > 0 && !isFirst) this.#send('change', { runs });
+      const comparisons = this.#comparisonChanges.since(await this.#results.comparisonStamps());
+      if (runs.length + comparisons.length > 0) this.#send('change', { runs, comparisons });
       this.#send('tick', {});
     } catch {
       // A disk that is away for a moment: the next look finds what has changed.
@@ -59,5 +64,17 @@ export class EventStream {
   #send(event: 'change' | 'tick', data: ChangeEvent | object): void {
     for (const listener of this.#listeners)
       listener.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+}
+
+/** Which of some things have changed, by their stamps. */
+class Changes {
+  #stamps: ReadonlyMap<string, string> = new Map();
+
+  /** Ids whose stamp is another one than at the last look; all at the first: a page may have read them before it. */
+  since(stamps: readonly (readonly [id: string, stamp: string])[]): string[] {
+    const before = this.#stamps;
+    this.#stamps = new Map(stamps);
+    return stamps.filter(([id, stamp]) => before.get(id) !== stamp).map(([id]) => id);
   }
 }

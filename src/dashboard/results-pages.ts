@@ -16,7 +16,7 @@ import type {
   EvaluationPage,
   HomeView,
 } from './api.ts';
-import { fileStamp } from './file-stamp.ts';
+import { fileStamp, listStamp } from './file-stamp.ts';
 import { StampedCache } from './stamped-cache.ts';
 
 const text = z.string().max(100_000);
@@ -76,6 +76,7 @@ type RunStates = (run: string) => Promise<{ state: string; isFinished: boolean }
 export class ResultsPages {
   readonly #comparisons: string;
   readonly #evaluations: string;
+  readonly #lists = new StampedCache<string[]>(2);
   readonly #plannedComparisons = new StampedCache<PlannedComparison[]>(MAX_LINES);
   readonly #evaluationLines = new StampedCache<HomeView['evaluations'][number]>(MAX_LINES);
   /** With all cases, so one alone. */
@@ -86,16 +87,30 @@ export class ResultsPages {
     this.#evaluations = join(home, 'evaluations');
   }
 
+  #ids(root: string): Promise<string[]> {
+    return this.#lists.get(root, listStamp(root), () => listResults(root));
+  }
+
   async comparisons(): Promise<PlannedComparison[]> {
-    const ids = await listResults(this.#comparisons);
+    const ids = await this.#ids(this.#comparisons);
     const planned = await Promise.all(ids.map((id) => this.#planned(id).catch(() => [])));
     return planned.flat();
   }
 
+  /** Change when a comparison starts, or is summed up. */
+  async comparisonStamps(): Promise<(readonly [id: string, stamp: string])[]> {
+    const ids = await this.#ids(this.#comparisons);
+    return Promise.all(ids.map(async (id) => [id, await this.#stamp(id)] as const));
+  }
+
+  #stamp(id: string): Promise<string> {
+    const { comparisonFile, summaryFile } = new ComparisonFolder(this.#comparisons, id);
+    return fileStamp([comparisonFile, summaryFile]);
+  }
+
   async #planned(id: string): Promise<PlannedComparison[]> {
     const folder = new ComparisonFolder(this.#comparisons, id);
-    const stamp = await fileStamp([folder.comparisonFile, folder.summaryFile]);
-    return this.#plannedComparisons.get(id, stamp, async () => {
+    return this.#plannedComparisons.get(id, await this.#stamp(id), async () => {
       const started = await folder.read();
       if (started === undefined) return [];
       const { arms, seeds } = started.comparison;
@@ -128,7 +143,7 @@ export class ResultsPages {
   }
 
   async evaluations(): Promise<HomeView['evaluations']> {
-    const ids = await listResults(this.#evaluations);
+    const ids = await this.#ids(this.#evaluations);
     return Promise.all(ids.map((id) => this.#evaluationLine(id)));
   }
 

@@ -7,13 +7,12 @@ import { failureOf, stateOf, viewRun } from '../report/run-view.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
-import { sharedPlace } from '../store/shared-folders.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import type { LiveView, RunLine, RunPage } from './api.ts';
 import { comparedRun } from './compared-run.ts';
 import type { ComparedRun } from './compared-run.ts';
 import { familyOf } from './family.ts';
-import { fileStamp } from './file-stamp.ts';
+import { fileStamp, listStamp, LIVE_MS, momentStamp, REFRESH_MS } from './file-stamp.ts';
 import { MAX_COMPARED } from './limits.ts';
 import type { LiveSource } from './live-source.ts';
 import { settingsChanges } from './settings-changes.ts';
@@ -23,10 +22,6 @@ const COURSE_EPOCHS = 60;
 /** Runs that are kept in memory, whole and as lines. */
 const MAX_RUNS = 24;
 const MAX_LINES = 10_000;
-/** How often the files of a run, and the list of runs, are looked for in a bucket: each time takes some requests. */
-const REFRESH_MS = 10_000;
-/** How long what Temporal said, and the list of runs on a disk, are taken as true. */
-const LIVE_MS = 1_000;
 
 /** A run's line without what others say of it. */
 type OwnLine = Omit<RunLine, 'comparison'>;
@@ -65,8 +60,7 @@ export class RunPages {
 
   folders(): Promise<RunFolder[]> {
     const root = runsFolder(this.#home);
-    const moment = sharedPlace(root) === undefined ? LIVE_MS : REFRESH_MS;
-    return this.#folders.get('', momentStamp(moment), () => RunFolder.list(root));
+    return this.#folders.get('', listStamp(root), () => RunFolder.list(root));
   }
 
   /** Changes when a file of the run does. What a bucket has of it is brought to this disk first. */
@@ -130,8 +124,6 @@ export class RunPages {
     );
   }
 }
-
-const momentStamp = (ms: number): string => String(Math.floor(Date.now() / ms));
 
 function fileLine(run: RunData): FileLine {
   const committed = run.rows.at(-1)?.epoch ?? 0;

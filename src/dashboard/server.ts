@@ -48,7 +48,7 @@ export class Dashboard {
     this.#token = token;
     this.#runs = new RunPages(home, loadWorld, source);
     this.#results = new ResultsPages(home);
-    this.#events = new EventStream(this.#runs);
+    this.#events = new EventStream(this.#runs, this.#results);
     this.#server = createBoundedServer((request, response) => {
       this.#respond(request, response).catch((error: unknown) => sendError(request, response, error));
     });

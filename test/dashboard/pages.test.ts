@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -182,6 +182,11 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     await page.locator('[aria-label^="choose"]').first().check();
     expect(await page.locator('text=Look at one arm').getAttribute('href')).toContain('by=arm');
     expect(await page.locator('[aria-label="Runs by arm"] td a').allTextContents()).toEqual(['1']);
+    // Nobody reloads it: its summary is a file of no run.
+    const { summaryFile } = new ComparisonFolder(join(home, 'comparisons'), 'tiny');
+    await writeFile(summaryFile, await readFile('docs/results-steps-p02.json'));
+    await page.locator('[aria-label="Primary comparisons"]').waitFor();
+    await rm(summaryFile);
   });
 
   test('a page opens at its start, and one that is left is found again where it was', async () => {

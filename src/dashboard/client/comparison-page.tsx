@@ -15,9 +15,13 @@ export function ComparisonPage({ id }: { id: string }) {
   const resource = useResource<ComparisonPageData>(`/api/comparisons/${encodeURIComponent(id)}`);
   const { value: page, problem, reload } = resource;
   useServerEvents((event) => {
-    const isOwn = (run: string) => page?.arms.some(({ runs }) => runs.some((own) => own.id === run)) === true;
-    // What follows the last run changes no file of a run.
-    if (event === 'tick' ? page?.summary === null : event.runs.some(isOwn)) reload();
+    const own = page?.arms.flatMap(({ runs }) => runs) ?? [];
+    // Of runs under way Temporal knows more than their files.
+    const isConcerned =
+      event === 'tick'
+        ? own.some(({ state }) => state === 'running')
+        : event.comparisons.includes(id) || own.some((run) => event.runs.includes(run.id));
+    if (isConcerned) reload();
   });
   if (page === null) return <Unread resource={resource} />;
   const { summary, arms, seeds, hasReport } = page;

@@ -11,11 +11,6 @@ import { useResource, useServerEvents } from './resource.ts';
 import { Comparisons, Evaluations } from './result-tables.tsx';
 import { go, linkTo, replaceQuery } from './router.ts';
 
-/** Whether anything is under way that Temporal alone knows, or that no file of a run tells. */
-const isChanging = (home: HomeView | null): boolean =>
-  home !== null &&
-  (home.runs.some(({ isActive }) => isActive) || home.comparisons.some(({ isSummarized }) => !isSummarized));
-
 /** Which runs are listed. */
 const listings = {
   own: 'runs of no comparison',
@@ -31,7 +26,8 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
   const { value: home, problem, reload } = resource;
   const [chosen, setChosen] = useState<readonly string[]>([]);
   useServerEvents((event) => {
-    if (event !== 'tick' || isChanging(home)) reload();
+    // Of runs under way Temporal knows more than their files.
+    if (event !== 'tick' || home?.runs.some(({ isActive }) => isActive) === true) reload();
   });
   if (home === null) return <Unread resource={resource} />;
   const text = query.get('find') ?? '';

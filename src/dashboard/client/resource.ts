@@ -78,7 +78,7 @@ async function readJson(path: string): Promise<unknown> {
   throw response.status === 404 ? new Missing(message) : new Error(message);
 }
 
-type Listener = (event: { runs: string[] } | 'tick') => void;
+type Listener = (event: ChangeEvent | 'tick') => void;
 const listeners = new Set<Listener>();
 let source: EventSource | undefined;
 
