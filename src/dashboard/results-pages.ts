@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { armRuns } from '../comparison/plan.ts';
 import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
+import { formatFixed } from '../report/format.ts';
 import { caseChoices, matchesCase, shownCase } from '../evaluation/shown-case.ts';
 import type { CaseChoices, ShownCase } from '../evaluation/shown-case.ts';
 import { listResults } from '../runs/list-results.ts';
@@ -214,12 +215,10 @@ function summaryOf(json: string): ComparisonPage['summary'] {
       difference:
         difference === null
           ? '–'
-          : `${fixed(difference.mean)} [${fixed(difference.low)}, ${fixed(difference.high)}]`,
-      p: fixed(p),
+          : `${formatFixed(difference.mean, 3)} [${formatFixed(difference.low, 3)}, ${formatFixed(difference.high, 3)}]`,
+      p: formatFixed(p, 3),
     })),
     claims,
     notes,
   };
 }
-
-const fixed = (value: number | null): string => (value === null ? '–' : value.toFixed(3).replace('-', '−'));

@@ -37,7 +37,7 @@ export interface SuiteView {
   /** Cases that are right by the suite's main rule, and their share; null if it was skipped. */
   correct: FigureView | null;
   figures: FigureView[];
-  /** At most twenty, each cut to a line. */
+  /** At most three, each cut to a line. */
   reasons: ReasonView[];
   /** How many others there are. */
   otherReasons: number;
@@ -134,7 +134,7 @@ const figureView = ({ name, value, interval, of: total, note: remark }: ShownSco
 });
 
 /** Reasons of a suite, and characters of one: some suites word them freely. */
-const MAX_REASONS = 20;
+const MAX_REASONS = 3;
 const MAX_REASON_CHARS = 200;
 
 function suiteView(suite: ShownResults['suites'][number], cases: readonly CaseLine[]): SuiteView {

@@ -1,7 +1,7 @@
 import { isInBand } from '../coevolution/success-band.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent, formatRate } from './format.ts';
-import { RESIDENCE } from './findings.ts';
+import { heldOutChange, isExact, RESIDENCE } from './findings.ts';
 import type { Course, Findings, HeldOutEvaluation } from './findings.ts';
 import { measured, series, trained } from './run-data.ts';
 import type { EpochRow, RunData } from './run-data.ts';
@@ -100,20 +100,19 @@ function heldOutCard(heldOut: Findings['heldOut']): Card {
   const { first, last } = heldOut;
   if (first.epoch === last.epoch)
     return { label, value: formatRate(last.value), detail: interval(last), tone: 'plain' };
-  const isSame = formatRate(first.value) === formatRate(last.value);
-  const rose = first.high !== null && last.low !== null && last.low > first.high;
-  const fell = first.low !== null && last.high !== null && last.high < first.low;
+  const change = heldOutChange(first, last);
   return {
     label,
     value: arrow(formatRate(first.value), formatRate(last.value)),
     detail: `${interval(first)} → ${interval(last)}`,
-    tone: (rose || fell) && !isSame ? goodIf(rose) : 'plain',
+    tone: change === 'rose' || change === 'fell' ? goodIf(change === 'rose') : 'plain',
   };
 }
 
-function interval({ low, high }: HeldOutEvaluation): string {
+function interval(evaluation: HeldOutEvaluation): string {
+  const { low, high } = evaluation;
   if (low === null || high === null) return 'no interval';
-  return low === high ? 'exact' : `[${formatRate(low)}, ${formatRate(high)}]`;
+  return isExact(evaluation) ? 'exact' : `[${formatRate(low)}, ${formatRate(high)}]`;
 }
 
 function courseCard(label: string, course: Course | null, unit = ''): Card {

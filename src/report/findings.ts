@@ -152,10 +152,26 @@ function bandSentence(
   return `Success on the simulator’s tasks ${beginning}${entered} and ${stay}${ending}.`;
 }
 
-const withInterval = ({ value, low, high }: HeldOutEvaluation): string =>
-  low === null || high === null || low === high
+/** Whether an evaluation has no sampling noise. */
+export const isExact = ({ low, high }: HeldOutEvaluation): boolean => low !== null && low === high;
+
+const withInterval = (evaluation: HeldOutEvaluation): string => {
+  const { value, low, high } = evaluation;
+  return low === null || high === null || isExact(evaluation)
     ? formatRate(value)
     : `${formatRate(value)} [${formatRate(low)}, ${formatRate(high)}]`;
+};
+
+/** How held-out success went, by the intervals: `unknown` without them, `unclear` if they overlap. */
+export function heldOutChange(
+  first: HeldOutEvaluation,
+  last: HeldOutEvaluation,
+): 'rose' | 'fell' | 'same' | 'unclear' | 'unknown' {
+  if (first.low === null || first.high === null || last.low === null || last.high === null) return 'unknown';
+  if (isExact(first) && isExact(last) && formatRate(first.value) === formatRate(last.value)) return 'same';
+  if (last.low > first.high) return 'rose';
+  return last.high < first.low ? 'fell' : 'unclear';
+}
 
 function heldOutSentence(heldOut: Findings['heldOut']): string {
   if (heldOut === null) return 'Held-out success has not been evaluated.';
@@ -166,13 +182,18 @@ function heldOutSentence(heldOut: Findings['heldOut']): string {
       'to compare with.'
     );
   const values = `from ${withInterval(first)} to ${withInterval(last)} (epochs ${first.epoch} to ${last.epoch})`;
-  if (first.low === null || first.high === null || last.low === null || last.high === null)
-    return `Held-out success went ${values}; no interval is recorded, so this may be noise.`;
-  if (formatRate(first.value) === formatRate(last.value))
-    return `Held-out success did not change: ${values}.`;
-  if (last.low > first.high) return `Held-out success rose ${values}.`;
-  if (last.high < first.low) return `Held-out success fell ${values}.`;
-  return `Held-out success did not clearly change: ${values}, and the intervals overlap.`;
+  switch (heldOutChange(first, last)) {
+    case 'unknown':
+      return `Held-out success went ${values}; no interval is recorded, so this may be noise.`;
+    case 'same':
+      return `Held-out success did not change: ${values}.`;
+    case 'rose':
+      return `Held-out success rose ${values}.`;
+    case 'fell':
+      return `Held-out success fell ${values}.`;
+    case 'unclear':
+      return `Held-out success did not clearly change: ${values}, and the intervals overlap.`;
+  }
 }
 
 function courseSentence(what: string, course: Course | null): string | null {

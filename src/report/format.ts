@@ -11,6 +11,10 @@ export function formatNumber(value: number | null | undefined, digits = 3): stri
   return text.replace('-', '−');
 }
 
+/** A number with so many decimals; a dash if nothing was measured. */
+export const formatFixed = (value: number | null | undefined, decimals = 2): string =>
+  value === null || value === undefined ? '–' : value.toFixed(decimals).replace('-', '−');
+
 /** A rate with two decimals, so that columns line up. */
 export const formatRate = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : value.toFixed(2);

@@ -86,6 +86,24 @@ describe('held-out success', () => {
     expect(say(rowsOf([evaluated(0.1, 0.07, 0.14), last]))).toContain(`Held-out success ${expected}`);
   });
 
+  it.each([
+    ['rose from 0.10 to 0.70 (epochs 1 to 2).', 0.7],
+    ['fell from 0.10 to 0.05 (epochs 1 to 2).', 0.05],
+    // Another number, but not to a reader of two decimals.
+    ['did not change: from 0.10 to 0.10 (epochs 1 to 2).', 0.1004],
+  ])('that was measured exactly %s', (expected, last) => {
+    const exact = (value: number): Metrics => ({
+      ...evaluated(0.5, 0.4, 0.6),
+      'eval/heldout_probability': value,
+    });
+    expect(say(rowsOf([exact(0.1), exact(last)]))).toContain(`Held-out success ${expected}`);
+  });
+
+  it('of sampled evaluations that are equal is not said to be the same', () => {
+    const rows = rowsOf([evaluated(0.1, 0.07, 0.14), evaluated(0.1, 0.07, 0.14)]);
+    expect(say(rows)).toContain('did not clearly change');
+  });
+
   it('is not compared with itself', () => {
     expect(say(rowsOf([evaluated(0.1, 0.07, 0.14)]))).toContain(
       'was 0.10 [0.07, 0.14] after epoch 1; there is no later evaluation',

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
 import type { ArmRunLine, ComparisonPage as ComparisonPageData } from '../api.ts';
@@ -6,6 +5,7 @@ import { MAX_COMPARED } from '../limits.ts';
 import { Problem, ProgressBar, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo } from './router.ts';
+import { useTicks } from './tick-column.tsx';
 
 type Arm = ComparisonPageData['arms'][number];
 type Summary = NonNullable<ComparisonPageData['summary']>;
@@ -104,42 +104,23 @@ const claimColumns: readonly Column<Summary['claims'][number]['rows'][number]>[]
   { name: 'Paper', cell: ({ paper }) => paper },
 ];
 
-/** The arms with their runs; those that are chosen are drawn over each other, each as a mean with its interval. */
+/** The arms with their runs; those that are ticked are drawn over each other, each as a mean with its interval. */
 function ArmTable({ arms }: { arms: readonly Arm[] }) {
-  const [chosen, setChosen] = useState<readonly string[]>([]);
-  const compared = chosen.length > 0 ? arms.filter(({ arm }) => chosen.includes(arm)) : arms;
-  const choose = (arm: string, on: boolean) =>
-    setChosen(on ? [...chosen, arm] : chosen.filter((kept) => kept !== arm));
+  const { ticked, tickColumn } = useTicks<Arm>('choose', ({ arm }) => arm);
+  const compared = ticked.length > 0 ? arms.filter(({ arm }) => ticked.includes(arm)) : arms;
   return (
     <>
       <p>
-        <a href={compareLink(compared)}>{compareText(chosen.length, arms.length)}</a>
+        <a href={compareLink(compared)}>{compareText(ticked.length, arms.length)}</a>
       </p>
-      <DataTable
-        label="Runs by arm"
-        rows={arms}
-        columns={[
-          {
-            name: 'Choose',
-            cell: ({ arm }) => (
-              <input
-                type="checkbox"
-                aria-label={`choose ${arm}`}
-                checked={chosen.includes(arm)}
-                onChange={(event) => choose(arm, event.currentTarget.checked)}
-              />
-            ),
-          },
-          ...armColumns,
-        ]}
-      />
+      <DataTable label="Runs by arm" columns={[tickColumn, ...armColumns]} rows={arms} />
     </>
   );
 }
 
 /** What the link to arms over each other says. */
-function compareText(chosen: number, all: number): string {
-  if (chosen > 0) return chosen === 1 ? 'Look at one arm' : `Compare ${chosen} arms`;
+function compareText(ticked: number, all: number): string {
+  if (ticked > 0) return ticked === 1 ? 'Look at one arm' : `Compare ${ticked} arms`;
   return all > MAX_COMPARED ? `Compare the first ${MAX_COMPARED} arms` : 'Compare all arms';
 }
 

@@ -1,6 +1,6 @@
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
-import { Chip, Choice, Pager } from '../../report/client/parts.tsx';
+import { Chip, ChoiceField, Pager } from '../../report/client/parts.tsx';
 import { FilterFields } from '../../report/client/task-browser.tsx';
 import { formatRate } from '../../report/format.ts';
 import type { TaskLine, TasksPage } from '../api.ts';
@@ -63,15 +63,13 @@ export function EpochPage({ run, epoch, query }: EpochPageProps) {
           placeholder="in ids and the starts of tasks"
           onChange={(changed) => show(changed)}
         />
-        <label>
-          Why left out{' '}
-          <Choice
-            name="reason"
-            value={filters.reason}
-            choices={page?.reasons ?? []}
-            onChange={(reason) => show({ reason })}
-          />
-        </label>
+        <ChoiceField
+          label="Why left out"
+          name="reason"
+          value={filters.reason}
+          choices={page?.reasons ?? []}
+          onChange={(reason) => show({ reason })}
+        />
         <button type="button" onClick={() => replaceQuery({})}>
           Reset
         </button>

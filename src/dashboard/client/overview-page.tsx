@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
 import { Chip } from '../../report/client/parts.tsx';
@@ -10,6 +9,7 @@ import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { Comparisons, Evaluations } from './result-tables.tsx';
 import { go, linkTo, replaceQuery } from './router.ts';
+import { useTicks } from './tick-column.tsx';
 
 /** Which runs are listed. */
 const listings = {
@@ -24,7 +24,7 @@ type Listing = keyof typeof listings;
 export function OverviewPage({ query }: { query: URLSearchParams }) {
   const resource = useResource<HomeView>('/api/home');
   const { value: home, problem, reload } = resource;
-  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const { ticked, tickColumn } = useTicks<RunLine>('compare', ({ id }) => id);
   useServerEvents((event) => {
     // Of runs under way Temporal knows more than their files.
     if (event !== 'tick' || home?.runs.some(({ isActive }) => isActive) === true) reload();
@@ -42,8 +42,6 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
   );
   const show = (changed: { find?: string; list?: string }) =>
     replaceQuery({ find: text, list: query.get('list') ?? '', ...changed });
-  const choose = (id: string, on: boolean) =>
-    setChosen(on ? [...chosen, id] : chosen.filter((kept) => kept !== id));
   return (
     <>
       <h1>Runs</h1>
@@ -85,52 +83,31 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
             <button
               type="button"
               id="compare"
-              disabled={chosen.length < 2 || chosen.length > MAX_COMPARED}
+              disabled={ticked.length < 2 || ticked.length > MAX_COMPARED}
               title={`Tick two runs or more, at most ${MAX_COMPARED}`}
-              onClick={() => go(['compare'], { runs: chosen.join(',') })}
+              onClick={() => go(['compare'], { runs: ticked.join(',') })}
             >
-              Compare {chosen.length > 0 ? chosen.length : 'chosen runs'}
+              Compare {ticked.length > 0 ? ticked.length : 'ticked runs'}
             </button>
           </form>
           <p class="quiet" id="run-count" aria-live="polite">
             {runs.length} of {home.runs.length} runs
           </p>
-          {runs.length > 0 && <RunTable runs={runs} chosen={chosen} choose={choose} />}
+          {runs.length > 0 && (
+            <DataTable
+              label="Runs"
+              class="runs"
+              columns={[tickColumn, ...runColumns]}
+              rows={runs}
+              rowKey={({ id }) => id}
+            />
+          )}
         </section>
       )}
       <Evaluations evaluations={home.evaluations} />
     </>
   );
 }
-
-interface RunTableProps {
-  runs: readonly RunLine[];
-  chosen: readonly string[];
-  choose: (id: string, on: boolean) => void;
-}
-
-const RunTable = ({ runs, chosen, choose }: RunTableProps) => (
-  <DataTable
-    label="Runs"
-    class="runs"
-    rows={runs}
-    rowKey={({ id }) => id}
-    columns={[
-      {
-        name: 'Compare',
-        cell: ({ id }) => (
-          <input
-            type="checkbox"
-            aria-label={`compare ${id}`}
-            checked={chosen.includes(id)}
-            onChange={(event) => choose(id, event.currentTarget.checked)}
-          />
-        ),
-      },
-      ...runColumns,
-    ]}
-  />
-);
 
 const runColumns: readonly Column<RunLine>[] = [
   {

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Chip, Facts } from '../../report/client/parts.tsx';
 import { Gaps } from '../../report/client/run-parts.tsx';
-import { fixed, RewardChips, TaskBody } from '../../report/client/task-card.tsx';
+import { RewardChips, TaskBody } from '../../report/client/task-card.tsx';
+import { formatFixed } from '../../report/format.ts';
 import type { Rollout, RolloutToken, TaskPage as TaskPageData } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
 import { useResource } from './resource.ts';
@@ -122,7 +123,7 @@ const Token = ({ token: { text, logprob, isSampled }, lowest }: { token: Rollout
   <span
     class={isSampled ? 'token' : 'token read'}
     style={isSampled ? { '--surprise': Math.min(1, logprob / lowest).toFixed(3) } : {}}
-    title={isSampled ? `log-probability ${fixed(logprob, 3)}` : 'read, not sampled'}
+    title={isSampled ? `log-probability ${formatFixed(logprob, 3)}` : 'read, not sampled'}
   >
     {text}
   </span>
@@ -157,9 +158,9 @@ function RewardFacts({ rollout }: { rollout: Rollout }) {
   const facts: [string, string][] = [
     ['read as', reading === '' ? answer : reading],
     ['why not solved', failure],
-    ['advantage', advantage === null ? '' : fixed(advantage)],
+    ['advantage', advantage === null ? '' : formatFixed(advantage)],
     ['tokens', tokens === null ? '' : String(tokens)],
-    ['log-probability', logprob === null ? '' : fixed(logprob)],
+    ['log-probability', logprob === null ? '' : formatFixed(logprob)],
     ['end', finish],
     ['policy', policy],
     ['seed of its request', seed === null ? '' : String(seed)],

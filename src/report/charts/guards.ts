@@ -101,10 +101,9 @@ const floor = (values: Values): { min: number } => ({
 /** What was dropped and why. Reasons that never occurred are left out. */
 export function droppedCharts(allRows: readonly EpochRow[]): Chart[] {
   const rows = trained(allRows);
-  const bars = (prefix: string): SeriesOption[] =>
+  const bars = (prefix: string, except: readonly string[] = []): SeriesOption[] =>
     namesUnder(rows, prefix)
-      // Of what was filtered: texts that are no task have a figure of their own.
-      .filter((reason) => prefix === 'env/invalid/' || !['kept', 'invalid'].includes(reason))
+      .filter((reason) => !except.includes(reason))
       .map((reason) => ({ reason, counts: series(rows, `${prefix}${reason}`) }))
       .filter(({ counts }) => counts.some((count) => count !== null && count > 0))
       .map(({ reason, counts }, index) => ({
@@ -127,7 +126,7 @@ export function droppedCharts(allRows: readonly EpochRow[]): Chart[] {
       id: 'filtered',
       title: 'Filtered tasks by reason',
       caption: 'Tasks held back from an update by the difficulty filter.',
-      option: overEpochs(rows, bars('env/filtered/'), { bars: true }),
+      option: overEpochs(rows, bars('env/filtered/', ['kept', 'invalid']), { bars: true }),
     },
   ].flatMap(unlessEmpty);
 }

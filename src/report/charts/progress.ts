@@ -1,6 +1,6 @@
 import { TARGET_BAND } from '../../coevolution/success-band.ts';
 import type { Experiment } from '../../config/experiment.ts';
-import { evaluationsOf, trailingMean } from '../findings.ts';
+import { evaluationsOf, isExact, trailingMean } from '../findings.ts';
 import type { HeldOutGrid } from '../held-out.ts';
 import { benchmarkPrefix } from '../load-run.ts';
 import { measured, namesUnder, series, trained } from '../run-data.ts';
@@ -124,7 +124,7 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
       title: 'Held-out success',
       ...(grids.length === 0 && kinds.length === 0 ? { size: 'wide' as const } : {}),
       caption:
-        (evaluations.every(({ low, high }) => low !== null && low === high)
+        (evaluations.every(isExact)
           ? 'Tasks that the simulator never sees: the exact probability of the right answer.'
           : 'Tasks that the simulator never sees, with 95 % Wilson intervals.') +
         (hasPasses ? PASS_AT_K_CAPTION : ''),

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { caseChoices, matchesCase, noCaseFilters } from '../../evaluation/shown-case.ts';
 import type { CaseChoices, CaseFilters, ShownAnswer, ShownCase } from '../../evaluation/shown-case.ts';
 import type { FittingCases } from '../fit-cases.ts';
-import { Block, Chip, Choice, Pager } from './parts.tsx';
+import { Block, Chip, ChoiceField, Pager } from './parts.tsx';
 
 const PAGE_CASES = 50;
 
@@ -57,33 +57,27 @@ export const CaseForm = ({ filters, choices, onChange }: CaseFormProps) => (
       onChange(noCaseFilters);
     }}
   >
-    <label>
-      Suite{' '}
-      <Choice
-        name="suite"
-        value={filters.suite}
-        choices={choices.suites}
-        onChange={(suite) => onChange({ suite })}
-      />
-    </label>
-    <label>
-      Verdict{' '}
-      <Choice
-        name="outcome"
-        value={filters.outcome}
-        choices={choices.outcomes}
-        onChange={(outcome) => onChange({ outcome })}
-      />
-    </label>
-    <label>
-      Reason{' '}
-      <Choice
-        name="reason"
-        value={filters.reason}
-        choices={choices.reasons}
-        onChange={(reason) => onChange({ reason })}
-      />
-    </label>
+    <ChoiceField
+      label="Suite"
+      name="suite"
+      value={filters.suite}
+      choices={choices.suites}
+      onChange={(suite) => onChange({ suite })}
+    />
+    <ChoiceField
+      label="Verdict"
+      name="outcome"
+      value={filters.outcome}
+      choices={choices.outcomes}
+      onChange={(outcome) => onChange({ outcome })}
+    />
+    <ChoiceField
+      label="Reason"
+      name="reason"
+      value={filters.reason}
+      choices={choices.reasons}
+      onChange={(reason) => onChange({ reason })}
+    />
     <label class="grow">
       Text{' '}
       <input

@@ -5,9 +5,8 @@ import { formatCount } from '../format.ts';
 import { CaseBrowser } from './case-list.tsx';
 import { DataTable } from './data-table.tsx';
 import type { Column } from './data-table.tsx';
+import { percent } from './evaluation-parts.tsx';
 import { renderPage, Sections } from './sections.tsx';
-
-const points = (share: number): string => (100 * share).toFixed(2).replace('-', '−');
 
 const figure = (name: string, text: (suite: PairedSuiteView) => string): Column<PairedSuiteView> => ({
   name,
@@ -30,10 +29,10 @@ const PairedSuites = ({ view: { first, second, suites } }: { view: PairedView })
         figure(`only ${first}`, ({ counts }) => formatCount(counts.onlyFirst)),
         figure(`only ${second}`, ({ counts }) => formatCount(counts.onlySecond)),
         figure('neither', ({ counts }) => formatCount(counts.neither)),
-        figure('difference, points', ({ difference }) => points(difference.mean)),
+        figure('difference, points', ({ difference }) => percent(difference.mean)),
         figure(
           '95 % interval',
-          ({ difference }) => `${points(difference.low)} to ${points(difference.high)}`,
+          ({ difference }) => `${percent(difference.low)} to ${percent(difference.high)}`,
         ),
         figure('p (McNemar, exact)', ({ p }) => p.toPrecision(3)),
       ]}

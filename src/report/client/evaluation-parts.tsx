@@ -5,13 +5,13 @@ import type {
   PaperRowView,
   SuiteView,
 } from '../../evaluation/evaluation-view.ts';
-import { formatCount } from '../format.ts';
+import { formatCount, formatFixed } from '../format.ts';
 import { DataTable } from './data-table.tsx';
 import type { Column } from './data-table.tsx';
 import { Facts } from './parts.tsx';
 
-const percent = (rate: number | null): string =>
-  rate === null ? '–' : (100 * rate).toFixed(2).replace('-', '−');
+/** In percent, with two decimals. */
+export const percent = (rate: number | null): string => formatFixed(rate === null ? null : 100 * rate);
 
 const intervalText = ({ low, high }: Pick<FigureView, 'low' | 'high'>): string =>
   low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`;
@@ -53,14 +53,9 @@ export function Scores({ view: { aggregates, suites } }: { view: EvaluationView 
   );
 }
 
-const SHOWN_REASONS = 3;
-
 function reasonsText({ reasons, otherReasons }: SuiteView): string {
-  const shown = reasons
-    .slice(0, SHOWN_REASONS)
-    .map(({ reason, cases }) => `${reason} (${formatCount(cases)})`);
-  const more = reasons.length - shown.length + otherReasons;
-  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  const shown = reasons.map(({ reason, cases }) => `${reason} (${formatCount(cases)})`);
+  return [...shown, ...(otherReasons > 0 ? [`${otherReasons} more`] : [])].join(', ');
 }
 
 function rightText({ value, total }: FigureView): string {
@@ -108,8 +103,6 @@ export function Suites({ view: { suites } }: { view: EvaluationView }) {
   );
 }
 
-const share = (value: number | null | undefined): string => value?.toFixed(1) ?? '–';
-
 /** The paper's table with the evaluation as its last row. */
 export function PaperTable({ paper: { benchmarks, rows, taken } }: { paper: EvaluationView['paper'] }) {
   const columns: Column<PaperRowView>[] = [
@@ -117,9 +110,9 @@ export function PaperTable({ paper: { benchmarks, rows, taken } }: { paper: Eval
     ...benchmarks.map((name, index): Column<PaperRowView> => ({
       name,
       kind: 'figure',
-      cell: ({ percents }) => share(percents[index]),
+      cell: ({ percents }) => formatFixed(percents[index], 1),
     })),
-    { name: 'mean of the five', kind: 'figure', cell: ({ mean }) => share(mean) },
+    { name: 'mean of the five', kind: 'figure', cell: ({ mean }) => formatFixed(mean, 1) },
   ];
   return (
     <>

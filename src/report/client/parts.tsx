@@ -51,6 +51,13 @@ interface ChoiceProps {
   onChange: (value: string) => void;
 }
 
+/** A choice under its label. */
+export const ChoiceField = ({ label, ...choice }: ChoiceProps & { label: string }) => (
+  <label>
+    {label} <Choice {...choice} />
+  </label>
+);
+
 /** A choice among values, or all of them. */
 export const Choice = ({ name, value, choices, every = '', onChange }: ChoiceProps) => (
   <select name={name} value={value} onChange={(event) => onChange(event.currentTarget.value)}>

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Sample } from '../describe-sample.ts';
 import type { SampledEpoch } from '../samples.ts';
-import { Choice } from './parts.tsx';
+import { Choice, ChoiceField } from './parts.tsx';
 import { TaskCard } from './task-card.tsx';
 
 const NO_SAMPLES =
@@ -158,28 +158,27 @@ export function FilterFields({
   );
   return (
     <>
-      <label>
-        Kind{' '}
-        <Choice name="kind" value={filters.kind} choices={kinds} onChange={(kind) => onChange({ kind })} />
-      </label>
-      <label>
-        Task{' '}
-        <Choice
-          name="valid"
-          value={filters.valid}
-          choices={['valid', 'invalid']}
-          onChange={(valid) => onChange({ valid })}
-        />
-      </label>
-      <label>
-        Simulator’s update{' '}
-        <Choice
-          name="kept"
-          value={filters.kept}
-          choices={['kept', 'filtered']}
-          onChange={(kept) => onChange({ kept })}
-        />
-      </label>
+      <ChoiceField
+        label="Kind"
+        name="kind"
+        value={filters.kind}
+        choices={kinds}
+        onChange={(kind) => onChange({ kind })}
+      />
+      <ChoiceField
+        label="Task"
+        name="valid"
+        value={filters.valid}
+        choices={['valid', 'invalid']}
+        onChange={(valid) => onChange({ valid })}
+      />
+      <ChoiceField
+        label="Simulator’s update"
+        name="kept"
+        value={filters.kept}
+        choices={['kept', 'filtered']}
+        onChange={(kept) => onChange({ kept })}
+      />
       <fieldset class="pair">
         <legend>Success</legend>
         {rate('low', 'lowest success rate')} to {rate('high', 'highest success rate')}

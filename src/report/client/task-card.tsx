@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { Sample, SampleAnswer } from '../describe-sample.ts';
+import { formatFixed } from '../format.ts';
 import { Table } from './data-table.tsx';
 import type { Column } from './data-table.tsx';
 import { Block, Chip, Facts } from './parts.tsx';
 import type { Tone } from './parts.tsx';
-
-export const fixed = (value: number | null, digits = 2): string =>
-  value === null ? '–' : value.toFixed(digits).replace('-', '−');
 
 /** A task that opens to what the simulator was told and wrote, and what the agent answered. */
 export function TaskCard({ sample, isOpen = false }: { sample: Sample; isOpen?: boolean }) {
@@ -73,7 +71,7 @@ export function TaskBody({ sample, hasTable = true }: TaskBodyProps) {
         <Block
           title="The simulator was told"
           text={sample.context}
-          note={sample.historySuccess === null ? '' : `recent success ${fixed(sample.historySuccess)}`}
+          note={sample.historySuccess === null ? '' : `recent success ${formatFixed(sample.historySuccess)}`}
         />
         <Block
           title="and wrote"
@@ -99,12 +97,12 @@ export function TaskBody({ sample, hasTable = true }: TaskBodyProps) {
 }
 
 const taskFacts = (sample: Sample): [string, string][] => [
-  ['success rate', fixed(sample.rate)],
-  ['counted for the simulator', fixed(sample.targetRate)],
-  ['simulator’s reward', fixed(sample.envReward)],
-  ['guard factor', fixed(sample.guard)],
-  ['frozen agent', fixed(sample.frozenRate)],
-  ['random policy', fixed(sample.randomRate)],
+  ['success rate', formatFixed(sample.rate)],
+  ['counted for the simulator', formatFixed(sample.targetRate)],
+  ['simulator’s reward', formatFixed(sample.envReward)],
+  ['guard factor', formatFixed(sample.guard)],
+  ['frozen agent', formatFixed(sample.frozenRate)],
+  ['random policy', formatFixed(sample.randomRate)],
   ['repeats before it', String(sample.repeats)],
   ['agent’s update', useText(sample.keptForAgent, 'left out', hasAdvantages(sample))],
   ['simulator’s update', useText(sample.keptForSimulator, `filtered, ${sample.reason}`)],
@@ -131,7 +129,7 @@ function Answers({ sample, role, title }: { sample: Sample; role: SampleAnswer['
     {
       name: 'advantage',
       kind: 'figure',
-      cell: ({ advantage }) => (advantage === null || role === 'frozen' ? '' : fixed(advantage)),
+      cell: ({ advantage }) => (advantage === null || role === 'frozen' ? '' : formatFixed(advantage)),
     },
     { name: 'tokens', kind: 'figure', cell: ({ tokens }) => tokens },
     { name: 'end', cell: ({ finish }) => finish },
@@ -167,5 +165,5 @@ function rewardTone(reward: number | null): Tone {
 function rewardText(reward: number | null): string {
   if (reward === null) return '?';
   if (reward >= 1) return 'right';
-  return reward > 0 ? fixed(reward) : 'wrong';
+  return reward > 0 ? formatFixed(reward) : 'wrong';
 }
