@@ -48,6 +48,10 @@ function armWith(arms: Summary['arms'], tasks: string): Summary['arms'][number] 
   return arms.find(({ arm }) => arm === tasks) ?? arms.find(({ arm }) => arm === `${tasks}-all`);
 }
 
+/** Those of some arms that a file has. */
+const namesIn = (arms: Summary['arms'], names: readonly string[]): string[] =>
+  names.filter((name) => armWith(arms, name) !== undefined);
+
 const pageLink = ({ file, summary: { name } }: Page): string => `[${name}](${file.replace('.json', '.md')})`;
 
 /** Mean of the differences by seed with Student's 95 % interval. */
@@ -112,7 +116,7 @@ export function leadTable(): string {
     const { arms, rollouts } = page.summary;
     const scores = (name: string, at: number) =>
       armWith(arms, name)!.runs.map(({ curve }) => scoreAt(curve, at));
-    return ['tuned', 'uniform', 'oracle'].map((name) => [
+    return namesIn(arms, ['tuned', 'uniform', 'oracle']).map((name) => [
       pageLink(page),
       `${name} − random`,
       ...range(PLACES).map((place) => {
@@ -135,17 +139,14 @@ export function axesTable(): string {
       return runs.map(({ curve }) => (upTo === null ? null : areaAlong(curve, upTo)));
     };
     const areas = (name: string) => armWith(arms, name)!.runs.map(({ figures }) => figures.area);
-    const isThere = (name: string) => armWith(arms, name) !== undefined;
-    return ['tuned', 'uniform', 'oracle', 'selection']
-      .filter(isThere)
-      .map((name) => [
-        pageLink(page),
-        `${name} − random`,
-        signedText(differencesBySeed(areas(name), areas('random'))),
-        ...['agentSteps', 'tokens'].map((axis) =>
-          signedText(differencesBySeed(along(name, axis), along('random', axis))),
-        ),
-      ]);
+    return namesIn(arms, ['tuned', 'uniform', 'oracle', 'selection']).map((name) => [
+      pageLink(page),
+      `${name} − random`,
+      signedText(differencesBySeed(areas(name), areas('random'))),
+      ...['agentSteps', 'tokens'].map((axis) =>
+        signedText(differencesBySeed(along(name, axis), along('random', axis))),
+      ),
+    ]);
   });
   return table(['file', 'arms', 'by rollouts', 'by updates of the agent', 'by tokens sampled'], rows);
 }
