@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { armRuns } from '../comparison/plan.ts';
+import { valueText } from '../comparison/seed-estimates.ts';
 import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
-import { formatFixed } from '../report/format.ts';
 import { caseChoices, matchesCase, shownCase } from '../evaluation/shown-case.ts';
 import type { CaseChoices, ShownCase } from '../evaluation/shown-case.ts';
 import { listResults } from '../runs/list-results.ts';
@@ -215,8 +215,8 @@ function summaryOf(json: string): ComparisonPage['summary'] {
       difference:
         difference === null
           ? '–'
-          : `${formatFixed(difference.mean, 3)} [${formatFixed(difference.low, 3)}, ${formatFixed(difference.high, 3)}]`,
-      p: formatFixed(p, 3),
+          : `${valueText(difference.mean)} [${valueText(difference.low)}, ${valueText(difference.high)}]`,
+      p: valueText(p),
     })),
     claims,
     notes,
