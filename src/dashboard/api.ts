@@ -43,7 +43,7 @@ export interface RunLine {
   heldOutCourse: (number | null)[];
   /** ISO time of the last commit. */
   updated: string | null;
-  /** By the mean duration of the last epochs; null unless it runs. */
+  /** By the median duration of the last epochs; null unless it runs. */
   secondsLeft: number | null;
   /** What is under way, in words; empty unless it runs. */
   phase: string;
@@ -122,6 +122,8 @@ export interface TaskLine {
   attempts: number;
   successes: number;
   rate: number | null;
+  /** p̂ that the filter goes by: the task's own, or that of its batch of variations. */
+  counted: number | null;
   keptForAgent: boolean | null;
   keptForSimulator: boolean | null;
 }
@@ -142,8 +144,10 @@ export interface TasksPage {
   reasons: string[];
   /** The last epoch that is committed. */
   lastEpoch: number;
-  /** By what rule the difficulty filter keeps tasks, in words. */
+  /** By what rule the difficulty filter keeps tasks, in words, and how many it kept. */
   rule: string;
+  /** Whether p̂ is that of a batch of variations, and not the task's own. */
+  isPerBatch: boolean;
   /** Whether the run trains them at all. */
   isTrained: { agent: boolean; simulator: boolean };
   tasks: TaskLine[];
@@ -192,8 +196,10 @@ export interface ComparePage {
   /** Whether a curve is a run, or the mean of an arm's runs. */
   by: 'run' | 'arm';
   figures: { id: string; title: string; caption: string; option: EChartsOption }[];
-  /** Names of the curves: runs, or arms. */
-  curves: string[];
+  /** The curves, each a run, or an arm with so many of them. */
+  curves: { name: string; runs: number }[];
+  /** What each curve has reached of each figure, where the shortest one of it ends. */
+  ends: { title: string; at: number | null; values: string[] }[];
   /** Settings that differ: a value for each curve; of an arm whose runs differ, all of theirs. */
   differences: { field: string; values: string[] }[];
 }
@@ -205,6 +211,11 @@ export interface ArmRunLine {
   /** As in the overview; `not started` if there is no such run yet. */
   state: string;
   isFinished: boolean;
+  /** Committed and planned epochs. */
+  epoch: number;
+  epochs: number;
+  /** Of the epochs, by the last ones; null unless it runs. */
+  secondsLeft: number | null;
 }
 
 /** A comparison's results. */
@@ -213,6 +224,8 @@ export interface ComparisonPage {
   /** Arms with their runs, in the order of the file. */
   arms: { arm: string; runs: ArmRunLine[] }[];
   seeds: number[];
+  /** Of all its runs, at the pace of those under way; null if none is. */
+  secondsLeft: number | null;
   /** Null before its end. */
   summary: {
     primary: {

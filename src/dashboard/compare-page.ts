@@ -1,8 +1,10 @@
 import type { EChartsOption, SeriesOption } from 'echarts';
 import { z } from 'zod';
 import { scoreAt } from '../comparison/learning-curve.ts';
+import { range } from '../numerics/arithmetic.ts';
 import { studentInterval } from '../numerics/student.ts';
 import { colorAt, line } from '../report/charts/options.ts';
+import { formatFixed } from '../report/format.ts';
 import { measured } from '../report/run-data.ts';
 import type { CompareAxis, ComparePage } from './api.ts';
 import type { ComparedMetric, ComparedRun } from './compared-run.ts';
@@ -55,30 +57,46 @@ const figures = [
 /** Runs, or the means of arms, over each other on an axis, and the settings in which the runs differ. */
 export function comparePage(runs: readonly ComparedRun[], { axis, by }: CompareQuery): ComparePage {
   const curves = by === 'arm' ? armsOf(runs) : runs.map((run) => ({ name: run.id, runs: [run] }));
+  const drawn = figures.map((figure) => ({
+    ...figure,
+    curves: curves.map(({ name, runs: own }) => ({
+      name,
+      points: own.map((run) => pointsOf(run, axis, figure.metric)).filter((points) => points.length > 0),
+    })),
+  }));
   return {
     runs: runs.map(({ id, arm, state }) => ({ id, arm, state })),
     axis,
     by,
-    figures: figures.map(({ id, title, caption, metric }) => ({
-      id,
-      title,
-      caption: by === 'arm' ? `${caption} Mean over an arm’s runs with Student’s 95 % interval.` : caption,
-      option: optionOf(
-        axis,
-        curves.flatMap(({ name, runs: own }, index) => {
-          const points = own.map((run) => pointsOf(run, axis, metric));
-          return points.length === 1 ? [curveOf(name, points[0]!, index)] : meanOf(name, points, index);
-        }),
-      ),
-    })),
-    curves: curves.map(({ name }) => name),
+    figures: drawn.map(({ id, title, caption, curves: own }) => {
+      const grid = gridOf(own.flatMap(({ points }) => points));
+      return {
+        id,
+        title,
+        caption: by === 'arm' ? `${caption} ${MEANS}` : caption,
+        option: optionOf(
+          axis,
+          own.flatMap(({ name, points }, index) =>
+            points.length === 1
+              ? [curveOf(name, points[0]!, index)]
+              : meanOf({ name, curves: points, grid }, index),
+          ),
+        ),
+      };
+    }),
+    ends: drawn.map(({ title, curves: own }) => endOf(title, own)),
+    curves: curves.map(({ name, runs: own }) => ({ name, runs: own.length })),
     differences: differencesOf(curves.map(({ runs: own }) => own)),
   };
 }
 
+const MEANS =
+  'Mean over an arm’s runs with Student’s 95 % interval, up to where the shortest of them ends: a run under way ' +
+  'ends its arm’s curve.';
+
 const optionOf = (axis: CompareAxis, series: SeriesOption[]): EChartsOption => ({
   grid: { left: 52, right: 16, top: 40, bottom: 44 },
-  tooltip: { trigger: 'axis' },
+  tooltip: { trigger: 'axis', confine: true },
   legend: { type: 'scroll', top: 0 },
   xAxis: { type: 'value', name: axisTitles[axis], nameLocation: 'middle', nameGap: 28 },
   yAxis: { type: 'value', scale: true },
@@ -86,6 +104,11 @@ const optionOf = (axis: CompareAxis, series: SeriesOption[]): EChartsOption => (
 });
 
 type Point = [used: number, value: number];
+interface Curve {
+  name: string;
+  /** Those of each run that has any. */
+  points: Point[][];
+}
 
 const curveOf = (name: string, data: Point[], index: number): SeriesOption =>
   ({ ...line(name, [], { color: colorAt(index) }), data, showSymbol: data.length < 40 }) as SeriesOption;
@@ -101,33 +124,75 @@ function armsOf(compared: readonly ComparedRun[]): { name: string; runs: Compare
 
 const GRID_POINTS = 40;
 
-/** The mean of several curves and its interval, up to where the shortest ends. */
-function meanOf(name: string, curves: readonly Point[][], index: number): SeriesOption[] {
-  const present = curves.filter((points) => points.length > 0);
-  if (present.length === 0) return [];
-  const end = Math.min(...present.map((points) => points.at(-1)![0]));
-  const start = Math.max(...present.map((points) => points[0]![0]));
-  const bounds = Array.from({ length: GRID_POINTS + 1 }, (_, step) => {
-    const used = start + (step / GRID_POINTS) * (end - start);
-    const values = present.map((points) =>
-      scoreAt(
-        points.map(([rollouts, score]) => ({ rollouts, score })),
-        used,
+/** Places on the axis that all means have, so that they are read beside each other. */
+function gridOf(curves: readonly Point[][]): number[] {
+  if (curves.length === 0) return [];
+  const start = Math.min(...curves.map((points) => points[0]![0]));
+  const end = Math.max(...curves.map((points) => points.at(-1)![0]));
+  return range(GRID_POINTS + 1).map((step) => start + (step / GRID_POINTS) * (end - start));
+}
+
+const endsOf = (curves: readonly Point[][]): number => Math.min(...curves.map((points) => points.at(-1)![0]));
+
+/** Mean and interval of several curves at a place that all of them reach. */
+const intervalAt = (curves: readonly Point[][], used: number) =>
+  studentInterval(
+    measured(
+      curves.map((points) =>
+        scoreAt(
+          points.map(([rollouts, score]) => ({ rollouts, score })),
+          used,
+        ),
       ),
-    );
-    return { used, interval: studentInterval(measured(values)) };
-  });
-  const bound = (side: 'mean' | 'low' | 'high'): Point[] =>
+    ),
+  );
+
+/** What the curves of a figure have reached where the shortest of them ends. */
+function endOf(title: string, curves: readonly Curve[]): ComparePage['ends'][number] {
+  const all = curves.flatMap(({ points }) => points);
+  if (all.length === 0) return { title, at: null, values: curves.map(() => '–') };
+  const at = endsOf(all);
+  return {
+    title,
+    at,
+    values: curves.map(({ points }) => {
+      const interval = intervalAt(points, at);
+      if (interval === null) return '–';
+      const { mean, low, high } = interval;
+      const spread =
+        low === null || high === null ? '' : ` [${formatFixed(low, 3)}, ${formatFixed(high, 3)}]`;
+      return `${formatFixed(mean, 3)}${spread}`;
+    }),
+  };
+}
+
+/** The mean of several curves and its interval, up to where the shortest ends. */
+function meanOf(
+  { name, curves, grid }: { name: string; curves: readonly Point[][]; grid: readonly number[] },
+  index: number,
+): SeriesOption[] {
+  if (curves.length === 0) return [];
+  const end = endsOf(curves);
+  const start = Math.max(...curves.map((points) => points[0]![0]));
+  const bounds = [...grid.filter((used) => used >= start && used < end), end].map((used) => ({
+    used,
+    interval: intervalAt(curves, used),
+  }));
+  const bound = (side: 'low' | 'high'): Point[] =>
     bounds.flatMap(({ used, interval }): Point[] => {
       const value = interval?.[side] ?? null;
       return value === null ? [] : [[used, value]];
     });
+  const means = bounds.flatMap(({ used, interval }) =>
+    // The interval is for the tool tip.
+    interval === null ? [] : [[used, interval.mean, interval.low, interval.high]],
+  );
   const edge = {
     ...line(name, [], { color: colorAt(index), width: 1, dashed: true }),
     tooltip: { show: false },
   };
   return [
-    { ...line(name, [], { color: colorAt(index), width: 3 }), data: bound('mean'), showSymbol: false },
+    { ...line(name, [], { color: colorAt(index), width: 3 }), data: means, showSymbol: false },
     { ...edge, data: bound('low'), showSymbol: false },
     { ...edge, data: bound('high'), showSymbol: false },
   ] as SeriesOption[];

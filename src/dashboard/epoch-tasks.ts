@@ -18,7 +18,8 @@ const MAX_INDEXES = 4;
 export const taskQuerySchema = z.object({
   kind: z.string().max(200).default(''),
   valid: z.enum(['', 'valid', 'invalid']).default(''),
-  kept: z.enum(['', 'kept', 'filtered']).default(''),
+  kept: z.enum(['', 'kept', 'left out']).default(''),
+  agent: z.enum(['', 'kept', 'left out']).default(''),
   reason: z.string().max(1000).default(''),
   low: z.coerce.number().min(0).max(1).default(0),
   high: z.coerce.number().min(0).max(1).default(1),
@@ -55,6 +56,7 @@ export class EpochTasks {
       reasons: [],
       lastEpoch: viewed.run.rows.at(-1)!.epoch,
       rule: ruleText(settings),
+      isPerBatch: settings?.difficulty.per === 'batch',
       isTrained: {
         agent: settings?.agent.training !== null,
         simulator: settings?.environment.training !== null,
@@ -66,6 +68,7 @@ export class EpochTasks {
     const matching = tasks.flatMap((task, index) => (matches(task, query) ? [lineOf(task, index)] : []));
     return {
       ...empty,
+      rule: [empty.rule, keptText(tasks)].filter((text) => text !== '').join(' '),
       index: 'ready',
       total: tasks.length,
       matching: matching.length,
@@ -109,14 +112,23 @@ const settingsOf = async (
   }
 };
 
+/** How many tasks the simulator learns from; empty before anything is decided. */
+function keptText(tasks: readonly TaskEntry[]): string {
+  const own = tasks.filter(({ keptForSimulator }) => keptForSimulator !== null);
+  if (own.length === 0) return '';
+  const kept = own.filter(({ keptForSimulator }) => keptForSimulator === true).length;
+  return `${kept} of ${own.length} new tasks are kept for the simulator.`;
+}
+
 /** The rule of the difficulty filter in words. */
 export function ruleText(experiment: Pick<Experiment, 'filter' | 'difficulty'> | null): string {
   if (experiment === null) return '';
   const { filter, difficulty } = experiment;
-  if (filter.type === 'off') return 'The difficulty filter is off: every valid task is kept.';
+  if (filter.type === 'off')
+    return 'The difficulty filter is off: every valid task that was measured is kept.';
   const roles = filter.appliesTo.map((role) => (role === 'agent' ? 'agent’s' : 'simulator’s'));
   const kept = `The difficulty filter keeps for the ${roles.join(' and the ')} update`;
-  const target = `α = ${difficulty.alpha}`;
+  const target = `α = ${difficulty.alpha}${difficulty.per === 'batch' ? ', by p̂ of its batch of variations' : ''}`;
   switch (filter.type) {
     case 'threshold':
       return `${kept} what is solved within ${filter.kMin} of ${target}.`;
@@ -127,12 +139,13 @@ export function ruleText(experiment: Pick<Experiment, 'filter' | 'difficulty'> |
   }
 }
 
-function matches(task: TaskEntry, { kind, valid, kept, reason, low, high, text }: TaskQuery): boolean {
+function matches(task: TaskEntry, { kind, valid, kept, agent, reason, low, high, text }: TaskQuery): boolean {
   const needle = text.trim().toLowerCase();
   return (
     (kind === '' || task.kind === kind) &&
     (valid === '' || task.valid === (valid === 'valid')) &&
     (kept === '' || task.keptForSimulator === (kept === 'kept')) &&
+    (agent === '' || task.keptForAgent === (agent === 'kept')) &&
     (reason === '' || task.reason === reason) &&
     ((low <= 0 && high >= 1) ||
       (task.rate !== null && task.rate >= low - 1e-9 && task.rate <= high + 1e-9)) &&
@@ -152,6 +165,7 @@ const lineOf = (task: TaskEntry, index: number): TaskLine => ({
   attempts: task.attempts,
   successes: task.successes,
   rate: task.rate,
+  counted: task.counted,
   keptForAgent: task.keptForAgent,
   keptForSimulator: task.keptForSimulator,
 });

@@ -6,6 +6,7 @@ import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
 import { caseChoices, matchesCase, shownCase } from '../evaluation/shown-case.ts';
 import type { CaseChoices, ShownCase } from '../evaluation/shown-case.ts';
+import { sum } from '../numerics/arithmetic.ts';
 import { listResults } from '../runs/list-results.ts';
 import { ComparisonFolder, EvaluationFolder } from '../runs/result-folders.ts';
 import { isPlainFile } from '../store/plain-files.ts';
@@ -71,7 +72,8 @@ export interface PlannedComparison {
 }
 
 /** What is known of a run by its id. */
-type RunStates = (run: string) => Promise<{ state: string; isFinished: boolean } | undefined>;
+type RunStates = (run: string) => Promise<RunState | undefined>;
+export type RunState = Omit<ArmRunLine, 'id' | 'seed'>;
 
 /** Reads comparisons and evaluations of a home folder. */
 export class ResultsPages {
@@ -130,14 +132,15 @@ export class ResultsPages {
     const lines: (ArmRunLine & { arm: string })[] = [];
     // One after the other, as in the overview: hundreds of runs at once would fill the memory.
     for (const { id: run, arm, seed } of armRuns(id, started.comparison)) {
-      const { state, isFinished } = (await stateOf(run)) ?? { state: 'not started', isFinished: false };
-      lines.push({ id: run, arm, seed, state, isFinished });
+      const state = (await stateOf(run)) ?? notStarted(arms[arm]!.epochs);
+      lines.push({ id: run, arm, seed, ...state });
     }
     const summary = await folder.readText(folder.summaryFile);
     return {
       id,
       arms: Object.keys(arms).map((arm) => ({ arm, runs: lines.filter((line) => line.arm === arm) })),
       seeds,
+      secondsLeft: timeLeft(lines),
       summary: summary === undefined ? null : summaryOf(summary),
       hasReport: await isPlainFile(folder.reportFile),
     };
@@ -202,6 +205,21 @@ export class ResultsPages {
       ? new ComparisonFolder(this.#comparisons, id).reportFile
       : new EvaluationFolder(this.#evaluations, id).reportFile;
   }
+}
+
+const notStarted = (epochs: number): RunState => ({
+  state: 'not started',
+  isFinished: false,
+  epoch: 0,
+  epochs,
+  secondsLeft: null,
+});
+
+/** Epochs to go, by how many a second the runs under way commit together. */
+function timeLeft(runs: readonly RunState[]): number | null {
+  const toGo = ({ epoch, epochs }: RunState): number => Math.max(0, epochs - epoch);
+  const pace = sum(runs.map((run) => (run.secondsLeft ? toGo(run) / run.secondsLeft : 0)));
+  return pace === 0 ? null : sum(runs.map((run) => (run.isFinished ? 0 : toGo(run)))) / pace;
 }
 
 function summaryOf(json: string): ComparisonPage['summary'] {

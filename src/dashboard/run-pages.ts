@@ -1,5 +1,6 @@
 import { armName } from '../config/arms.ts';
 import { guards } from '../report/guards.ts';
+import { isFurtherAttempt } from '../report/history-view.ts';
 import { loadRun } from '../report/load-run.ts';
 import { heldOutOf, measured, series, trained } from '../report/run-data.ts';
 import type { RunData } from '../report/run-data.ts';
@@ -147,7 +148,7 @@ function fileLine(run: RunData): FileLine {
           .filter((guard) => guard.state === 'warn')
           .map(({ label }) => `guard: ${label}`),
       ],
-      retries: run.events.filter(({ type }) => type === 'attempt').length,
+      retries: run.events.filter(isFurtherAttempt).length,
     },
     planned,
   };

@@ -17,6 +17,7 @@ import { EpochTasks, taskQuerySchema } from './epoch-tasks.ts';
 import { EventStream } from './event-stream.ts';
 import type { LiveSource } from './live-source.ts';
 import { caseQuerySchema, ResultsPages } from './results-pages.ts';
+import type { RunState } from './results-pages.ts';
 import { RunPages } from './run-pages.ts';
 import { taskPage } from './task-page.ts';
 import { Tokenizers } from './token-texts.ts';
@@ -120,10 +121,11 @@ export class Dashboard {
         : this.#results.evaluation(checkedId(id)),
   };
 
-  async #stateOf(run: string): Promise<{ state: string; isFinished: boolean } | undefined> {
+  async #stateOf(run: string): Promise<RunState | undefined> {
     const folder = (await this.#runs.folders()).find(({ id }) => id === run);
     if (folder === undefined) return undefined;
-    return this.#runs.line(folder);
+    const { state, isFinished, epoch, epochs, secondsLeft } = await this.#runs.line(folder);
+    return { state, isFinished, epoch, epochs, secondsLeft };
   }
 
   async #homeView(): Promise<HomeView> {

@@ -10,6 +10,13 @@ export function mean(values: readonly number[]): number | null {
   return values.length === 0 ? null : sum(values) / values.length;
 }
 
+/** The middle value, or the mean of the two in the middle; null of no values. */
+export function median(values: readonly number[]): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return mean(sorted.slice(sorted.length % 2 === 0 ? middle - 1 : middle, middle + 1));
+}
+
 /** The integers 0, 1, …, n - 1. */
 export function range(n: number): number[] {
   return Array.from({ length: n }, (_, index) => index);

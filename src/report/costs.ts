@@ -8,6 +8,7 @@ import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
 import { formatCount, formatNumber } from './format.ts';
+import { isFurtherAttempt } from './history-view.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 /** Phases in which model servers work, and those in which a training job does. */
@@ -65,12 +66,10 @@ function serverUsage({ metrics }: EpochRow): ServerUsage | undefined {
 const hoursOf = ({ time }: EpochRow, phases: readonly string[]): number =>
   phases.reduce((sum, phase) => sum + (time[phase] ?? 0), 0) / 3600;
 
-/** Retries, and activities that a worker which was stopped has left to another: an action each. */
+/** An action of Temporal each. */
 function furtherAttempts({ events, runId }: RunData, epoch: number): number {
   const workflow = epochWorkflowId(runId, epoch);
-  return events.filter(
-    (event) => (event.type === 'attempt' || event.type === 'worker-stopped') && event.workflow === workflow,
-  ).length;
+  return events.filter((event) => isFurtherAttempt(event) && event.workflow === workflow).length;
 }
 
 function heartbeatsOf({ time }: EpochRow, { heartbeatSeconds, shards }: WorkflowSettings): number {
@@ -111,8 +110,10 @@ export function costView(usages: readonly EpochUsage[] | null, prices?: Prices):
         `At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries ` +
         'and outages.',
       `${tokenScope}${serverShare(total)}${unrecordedPrompts(usages)}`,
+      'Hours are those of the clock from the start of a phase to its end: waits for a server, a queue or another ' +
+        'worker are in them.',
       prices === undefined
-        ? '`genenv report --prices` adds what it costs.'
+        ? '`genenv report --prices` adds GPU hours and what it costs.'
         : `Prices of ${prices.date}: ${prices.source}.`,
     ],
   };
@@ -142,15 +143,14 @@ export function unrecordedPrompts(usages: readonly Usage[]): string {
   );
 }
 
-/** Heads of what `costCells` gives. */
+/** Heads of what `costCells` gives. GPUs are counted by a prices file alone: a run may have none. */
 export const costColumns = (prices: Prices | undefined): string[] => [
   'Temporal actions',
   'Tokens sampled',
   'Tokens read',
   'Server hours',
   'Training hours',
-  'GPU hours',
-  ...(prices === undefined ? [] : [prices.currency]),
+  ...(prices === undefined ? [] : ['GPU hours', prices.currency]),
 ];
 
 /** A usage and its price, as a table shows it. */
@@ -161,7 +161,8 @@ export function costCells(usage: Usage, prices: Prices | undefined): string[] {
     usage.tokensRead === null ? '–' : formatCount(usage.tokensRead),
     formatNumber(usage.servingHours),
     formatNumber(usage.trainingHours),
-    formatNumber(gpuHours(usage, prices?.gpus)),
-    ...(prices === undefined ? [] : [priceOf(usage, prices).total.toFixed(2)]),
+    ...(prices === undefined
+      ? []
+      : [formatNumber(gpuHours(usage, prices.gpus)), priceOf(usage, prices).total.toFixed(2)]),
   ];
 }

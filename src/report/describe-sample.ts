@@ -1,3 +1,4 @@
+import { updatesOf } from '../runs/epoch-index.ts';
 import type { FilterRecord, RewardRecord, ScoreRecord, TaskRecord, TraceRecord } from '../types/records.ts';
 import type { World } from '../worlds/world.ts';
 
@@ -44,6 +45,7 @@ export interface Sample {
   envReward: number | null;
   guard: number | null;
   keptForAgent: boolean | null;
+  /** Null if it is not the simulator's to learn from: a task of an earlier epoch, or of the base set. */
   keptForSimulator: boolean | null;
   reason: string;
   policy: string;
@@ -90,8 +92,9 @@ export function describeSample(
     randomRate: score?.random_rate ?? null,
     envReward: score?.env_reward ?? null,
     guard: score?.guard ?? null,
-    keptForAgent: decision?.kept_for_agent ?? null,
-    keptForSimulator: decision?.kept_for_environment ?? null,
+    ...(decision === undefined
+      ? { keptForAgent: null, keptForSimulator: null }
+      : updatesOf(decision, task.source)),
     reason: decision?.reason ?? '',
     policy: task.sampled?.policy_version ?? '',
     seed: task.sampled?.seed ?? null,

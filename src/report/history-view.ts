@@ -33,13 +33,14 @@ export function historyView({
   rows,
   retunes,
 }: Pick<RunData, 'events' | 'rows' | 'retunes'>): HistoryView {
-  const isAttempt = ({ type }: ReportEvent): boolean => type === 'attempt' || type === 'model-unavailable';
+  const isAttempt = (event: ReportEvent): boolean =>
+    isFurtherAttempt(event) || event.type === 'model-unavailable';
   const isNote = ({ type }: ReportEvent): boolean => type === 'note' || type === 'message';
   const turns = events.filter((event) => !isAttempt(event) && !isNote(event) && event.type !== 'requested');
   const attempts = events.filter(isAttempt);
   const resumptions = events.filter(({ type }) => type === 'resumed').length;
   return {
-    summary: `${resumptionsText(resumptions)}; ${attemptsText(attempts.length)}.`,
+    summary: `${resumptionsText(resumptions)}; ${attemptsText(attempts.filter(isFurtherAttempt).length)}.`,
     turns: turns.map(lineOf),
     attempts: attempts.map(lineOf),
     requests: events
@@ -53,6 +54,10 @@ export function historyView({
     notes: notesOf(rows, events),
   };
 }
+
+/** Retries, and activities that a worker which was stopped has left to another. */
+export const isFurtherAttempt = ({ type }: Pick<ReportEvent, 'type'>): boolean =>
+  type === 'attempt' || type === 'worker-stopped';
 
 function resumptionsText(count: number): string {
   if (count === 0) return 'Never resumed';
@@ -71,28 +76,44 @@ const lineOf = (event: ReportEvent): HistoryLine => ({
   type: event.type,
   tone: toneOf(event),
   text: textOf(event),
-  epoch: event.epoch ?? null,
+  epoch: epochOf(event),
 });
+
+/** The epoch of an event; null if it is of none. */
+function epochOf({ epoch, workflow = '' }: ReportEvent): number | null {
+  const [, ofWorkflow] = /\/epoch-(\d+)$/.exec(workflow) ?? [];
+  return epoch ?? (ofWorkflow === undefined ? null : Number(ofWorkflow));
+}
 
 function toneOf({ type, outcome }: ReportEvent): HistoryLine['tone'] {
   if (type === 'started' || outcome === 'finished') return 'ok';
   return type === 'damaged' || outcome === 'failed' ? 'warn' : 'info';
 }
 
-function textOf({ epoch, phase, attempt, reason, ...rest }: ReportEvent): string {
-  const fields = Object.entries(rest).filter(([key]) => key !== 'type' && key !== 'at');
+function textOf(event: ReportEvent): string {
+  const { phase, attempt, reason, ...rest } = event;
+  const epoch = epochOf(event);
+  const handledFields = new Set(['type', 'at', 'epoch', ...(epoch === null ? [] : ['workflow'])]);
+  const fields = Object.entries(rest).filter(([key]) => !handledFields.has(key));
   const extra = fields.map(
     ([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
   const parts = [
-    epoch === undefined ? '' : `epoch ${epoch}`,
+    epoch === null ? '' : `epoch ${epoch}`,
     phase ?? '',
     attempt === undefined ? '' : `attempt ${attempt}`,
     ...extra,
   ];
   const place = parts.filter((part) => part !== '').join(', ');
-  return [place, reason ?? ''].filter((part) => part !== '').join(': ');
+  const why = reason ?? reasonlessTexts[rest.type] ?? '';
+  return [place, why].filter((part) => part !== '').join(': ');
 }
+
+/** What an event without a reason says for it. */
+const reasonlessTexts: Readonly<Record<string, string>> = {
+  attempt: 'no reason is recorded',
+  'worker-stopped': 'its worker was stopped, and another attempt began when a worker was there',
+};
 
 function notesOf(rows: RunData['rows'], events: readonly ReportEvent[]): HistoryView['notes'] {
   const ledger = rows.flatMap(({ epoch, notes }) => notes.map((text) => ({ epoch, text })));

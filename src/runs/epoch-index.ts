@@ -12,7 +12,7 @@ import { writeRecords } from '../store/object-store.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { readPlainFile } from '../store/plain-files.ts';
 import { FileRef } from '../store/references.ts';
-import type { FilterRecord, ScoreRecord, TaskRecord } from '../types/records.ts';
+import type { FilterRecord, ScoreRecord, TaskRecord, TaskSource } from '../types/records.ts';
 
 const place = z.tuple([z.int().min(0), z.int().min(0).max(256_000_000)]).readonly();
 /** Records that stand together in the `file`-th of an epoch's files of traces. */
@@ -27,12 +27,14 @@ const taskEntrySchema = z.object({
   /** Start of the task's text. */
   excerpt: z.string(),
   valid: z.boolean(),
-  /** Why it is no task, or why a filter left it out; empty for a task that both updates use. */
+  /** Why it is no task, or why a filter left it out; empty for a task that all its updates use. */
   reason: z.string(),
   attempts: z.number(),
   successes: z.number(),
   /** p̂, in [0, 1]; null if nothing was measured. */
   rate: z.number().nullable(),
+  /** p̂ that the filter and the simulator's reward go by: the task's own or its batch's. */
+  counted: z.number().nullable(),
   keptForAgent: z.boolean().nullable(),
   keptForSimulator: z.boolean().nullable(),
   places: z.object({
@@ -63,7 +65,7 @@ export interface EpochFiles {
   traces?: FileRef[] | undefined;
 }
 
-const headSchema = z.object({ version: z.literal(1), line: z.string(), files: filesSchema });
+const headSchema = z.object({ version: z.literal(2), line: z.string(), files: filesSchema });
 
 /** The tasks of an epoch, in their order. */
 export interface EpochIndex {
@@ -94,7 +96,7 @@ export async function writeEpochIndex(
   const file = indexFile(runPath, epoch);
   const staged = await StagedFile.open(dirname(file));
   try {
-    await writeRecords(staged, indexLines({ version: 1, line, files }, store));
+    await writeRecords(staged, indexLines({ version: 2, line, files }, store));
     await staged.commit(file);
   } finally {
     await staged.discard();
@@ -128,7 +130,7 @@ export async function readEpochIndex(
 
 /** The lines of an index, one by one: of a large epoch, only the places of rewards and traces are in memory. */
 async function* indexLines(
-  head: { version: 1; line: string; files: IndexedFiles },
+  head: { version: 2; line: string; files: IndexedFiles },
   store: ObjectStore,
 ): AsyncGenerator<object> {
   yield head;
@@ -195,24 +197,33 @@ const entryOf = (task: Placed<TaskRecord>): TaskEntry => ({
   attempts: 0,
   successes: 0,
   rate: null,
+  counted: null,
   keptForAgent: null,
   keptForSimulator: null,
   places: { task: task.place, score: null, decision: null, rewards: [], traces: [] },
 });
 
 function addScore(entry: TaskEntry, score: Placed<ScoreRecord>): void {
-  const { attempts, successes, success_rate: rate } = score;
-  Object.assign(entry, { attempts, successes, rate });
+  const { attempts, successes, success_rate: rate, target_rate: counted } = score;
+  Object.assign(entry, { attempts, successes, rate, counted });
   entry.places.score = score.place;
 }
 
 function addDecision(entry: TaskEntry, decision: Placed<FilterRecord>): void {
-  entry.keptForAgent = decision.kept_for_agent;
-  entry.keptForSimulator = decision.kept_for_environment;
-  if (entry.valid && !(decision.kept_for_agent && decision.kept_for_environment))
+  Object.assign(entry, updatesOf(decision, entry.source as TaskSource));
+  if (entry.valid && (entry.keptForAgent === false || entry.keptForSimulator === false))
     entry.reason = decision.reason;
   entry.places.decision = decision.place;
 }
+
+/** Which updates use a task; null if it is none of an update's: the simulator learns from new tasks alone. */
+export const updatesOf = (
+  { kept_for_agent, kept_for_environment }: FilterRecord,
+  source: TaskSource,
+): Pick<TaskEntry, 'keptForAgent' | 'keptForSimulator'> => ({
+  keptForAgent: kept_for_agent,
+  keptForSimulator: source === 'new' ? kept_for_environment : null,
+});
 
 /** The records of one task that stand together in a file, with their newlines but the last. */
 async function* taskSpans(path: string): AsyncGenerator<[id: string, span: Place]> {

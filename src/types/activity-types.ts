@@ -126,7 +126,7 @@ export interface Progress {
   wellFormed: number | null;
   environmentReward: number | null;
   difficulty: number | null;
-  /** Mean duration of the last epochs. */
+  /** Median duration of the last epochs. */
   epochSeconds: number | null;
   notes: string[];
 }

@@ -5,7 +5,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
-import { mean } from '../numerics/arithmetic.ts';
+import { mean, median } from '../numerics/arithmetic.ts';
 import { shownNotes } from '../scoring/epoch-notes.ts';
 import type { RunOutcome } from '../types/activity-inputs.ts';
 import type { CommittedEpoch, Progress } from '../types/activity-types.ts';
@@ -108,7 +108,8 @@ export class ProgressTracker {
       wellFormed: metrics['completions/well_formed_ratio'] ?? null,
       environmentReward: metrics['env/reward'] ?? null,
       difficulty: metrics['env/difficulty'] ?? null,
-      epochSeconds: mean(epochSeconds),
+      // Not the mean: an epoch that stood still for an hour says nothing of the next ones.
+      epochSeconds: median(epochSeconds),
       notes,
     };
   }

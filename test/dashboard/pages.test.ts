@@ -2,11 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SeriesOption } from 'echarts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { armRuns } from '../../src/comparison/plan.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
-import type { TaskPage } from '../../src/dashboard/api.ts';
+import type { ComparePage, TaskPage } from '../../src/dashboard/api.ts';
 import { ComparisonFolder } from '../../src/runs/result-folders.ts';
 import { chromiumMissing, complaintsOf, launchChromium } from '../../test-support/chromium.ts';
 import { experimentFile } from '../../test-support/experiments.ts';
@@ -78,7 +79,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     );
     await page.click('text="finished"');
     await page.click('text="epoch 7"');
-    await page.selectOption('[name=kept]', 'filtered');
+    await page.selectOption('[name=kept]', 'left out');
     await page.selectOption('[name=valid]', 'valid');
     await page.waitForFunction(`document.querySelectorAll('table.tasks tbody tr').length < 32`);
     expect(await page.locator('table.tasks .chip.warn').first().textContent()).toMatch(/^left out: too /);
@@ -90,7 +91,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     );
     await page.goBack();
     await page.waitForSelector('table.tasks');
-    expect(await page.locator('[name=kept]').inputValue()).toBe('filtered');
+    expect(await page.locator('[name=kept]').inputValue()).toBe('left out');
   });
 
   test('grows while one looks', async () => {
@@ -266,6 +267,33 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     await page.waitForSelector('#chart-success-rate svg');
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('main');
     expect(await page.title()).toBe('finished · GenEnv');
+    await page.locator('nav[aria-label=Sections] a', { hasText: 'Tasks' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('samples');
+  });
+
+  test('shows how arms differ at one place of the axis, with their intervals', async () => {
+    const { figures, ...rest } = await served.json<ComparePage>(
+      '/api/compare?runs=finished,growing&by=arm&axis=epochs',
+    );
+    // The two have the same figures, so their mean has no interval.
+    for (const { option } of figures)
+      (option.series as SeriesOption[])[0]!.data = [1, 2, 3].map((epoch) => [epoch, 0.5, 0.25, 0.75]);
+    await page.route(/\/api\/compare\?/, (route) => route.fulfill({ json: { figures, ...rest } }));
+    await open('compare?runs=finished,growing&by=arm&axis=epochs', '#chart-compare-success svg');
+    const reached = page.locator('[aria-label="What was reached"]');
+    expect(await reached.locator('thead th').allTextContents()).toEqual([
+      'Figure',
+      'At epochs',
+      'genenv-tuned, 2 runs',
+    ]);
+    const place = page.locator('#chart-compare-success');
+    const { x, y, width, height } = (await place.boundingBox())!;
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await place.locator('text=/^[\\d.]+ epochs/').waitFor();
+    expect(await place.locator('> div').last().innerText()).toMatch(
+      /^\d+ epochs\ngenenv-tuned 0\.5 \[0\.25, 0\.75\]$/,
+    );
   });
 
   test.each(places)('has no violation that axe finds: %s', async (place, selector) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
+import type { Progress } from '../../src/types/activity-types.ts';
 import type { CasesPage, ComparisonPage, EvaluationPage, HomeView } from '../../src/dashboard/api.ts';
 import { ComparisonFolder } from '../../src/runs/result-folders.ts';
 import { experimentFile } from '../../test-support/experiments.ts';
@@ -43,6 +44,16 @@ describe('a comparison', () => {
     await expect
       .poll(second, { timeout: 10_000 })
       .toMatchObject({ seed: 22, state: 'finished', isFinished: true });
+    // One run commits an epoch in 4 s, and of all 108 one has ended.
+    const planned = published.epochs;
+    served.source.views.set('steps.random-all.23', {
+      state: 'running',
+      isActive: true,
+      progress: { phase: '', epochSeconds: 4 } as Progress,
+    });
+    await makeRun({ home, runId: 'steps.random-all.23', epochs: 2, planned });
+    const left = async () => (await served.json<ComparisonPage>('/api/comparisons/steps')).secondsLeft;
+    await expect.poll(left, { timeout: 10_000 }).toBeCloseTo(4 * (106 * planned + (planned - 2)), 6);
     expect((await served.ask('/api/comparisons/other', { headers: bearer })).text).toContain(
       'there is no comparison \\"other\\"',
     );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ComparePage, HomeView, RunPage, TaskPage, TasksPage } from '../../src/dashboard/api.ts';
 import { ruleText } from '../../src/dashboard/epoch-tasks.ts';
+import { formatFixed } from '../../src/report/format.ts';
 import { tombstonePath } from '../../src/store/object-paths.ts';
 import type { FileRef } from '../../src/store/references.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
@@ -133,7 +134,9 @@ describe('what it answers', () => {
 
   test('the rule by which tasks of an epoch were filtered, and whom the run trains', async () => {
     const { rule, isTrained, lastEpoch } = await served.json<TasksPage>('/api/runs/made/epochs/7/tasks');
-    expect(rule).toBe('The difficulty filter is off: every valid task is kept.');
+    expect(rule).toMatch(
+      /^The difficulty filter is off: every valid task that was measured is kept\. \d+ of 32 new tasks are kept for the simulator\.$/,
+    );
     expect([isTrained, lastEpoch]).toEqual([{ agent: true, simulator: true }, 12]);
   });
 
@@ -197,12 +200,17 @@ describe('what it answers', () => {
   test('the tasks of an epoch by filters, a page at a time', async () => {
     const all = await tasksOf('/api/runs/made/epochs/7/tasks');
     expect(all).toMatchObject({ index: 'ready', total: 32, matching: 32 });
-    const filtered = await tasksOf('/api/runs/made/epochs/7/tasks?kept=filtered&valid=valid');
+    const filtered = await tasksOf('/api/runs/made/epochs/7/tasks?kept=left+out&valid=valid');
     expect(filtered.matching).toBe(
       all.tasks.filter(({ keptForSimulator, valid }) => keptForSimulator === false && valid).length,
     );
     expect(filtered.matching).toBeGreaterThan(0);
     expect(filtered.tasks.every(({ reason }) => reason !== '')).toBe(true);
+    const agents = await tasksOf('/api/runs/made/epochs/7/tasks?agent=left+out');
+    expect(agents.tasks.map(({ id }) => id)).toEqual(
+      all.tasks.filter(({ keptForAgent }) => keptForAgent === false).map(({ id }) => id),
+    );
+    expect(all.tasks.every(({ counted, rate }) => counted === rate)).toBe(true);
     const between = await tasksOf('/api/runs/made/epochs/7/tasks?low=0.2&high=0.7');
     expect(between.tasks.every(({ rate }) => rate !== null && rate >= 0.2 && rate <= 0.7)).toBe(true);
     expect((await tasksOf('/api/runs/made/epochs/7/tasks?offset=30')).tasks).toEqual(all.tasks.slice(30));
@@ -225,7 +233,21 @@ describe('what it answers', () => {
     const page = await served.json<ComparePage>('/api/compare?runs=made,longer&axis=rollouts');
     expect(page.runs.map(({ id }) => id)).toEqual(['made', 'longer']);
     expect(page.differences).toEqual([{ field: 'epochs', values: ['40', '41'] }]);
-    expect(page.curves).toEqual(['made', 'longer']);
+    expect(page.curves.map(({ name }) => name)).toEqual(['made', 'longer']);
+    const ends = page.ends.map(({ title, at, values }) => [title, at, ...values]);
+    // The shorter one has made 2 epochs of 32 tasks with 8 attempts each.
+    expect(ends[1]).toEqual([
+      'Success on the simulator’s tasks, p̂',
+      expect.any(Number),
+      expect.stringMatching(/^0\.\d{3}$/),
+      expect.stringMatching(/^0\.\d{3}$/),
+    ]);
+    const usedBy = (name: string) => {
+      const drawn = page.figures[1]!.option.series as { name: string; data: [number, number][] }[];
+      return drawn.find((curve) => curve.name === name)!.data.at(-1)![0];
+    };
+    expect(ends[1]![1]).toBe(usedBy('longer'));
+    expect(usedBy('longer')).toBeLessThan(usedBy('made'));
     const [heldOut] = page.figures;
     const series = heldOut!.option.series as { name: string; data: [number, number][] }[];
     expect(series.map(({ name }) => name)).toEqual(['made', 'longer']);
@@ -236,13 +258,17 @@ describe('what it answers', () => {
 
   test('the mean of an arm’s runs with its interval', async () => {
     const page = await served.json<ComparePage>('/api/compare?runs=made,longer&axis=epochs&by=arm');
-    const series = page.figures[1]!.option.series as { name: string; data: [number, number][] }[];
+    const series = page.figures[1]!.option.series as { name: string; data: number[][] }[];
     expect(series.map(({ name }) => name)).toEqual(Array(3).fill('genenv-tuned'));
-    expect(series[0]!.data.at(-1)![0]).toBe(2);
-    const [mean, low, high] = series.map(({ data }) => data.at(-1)![1]);
+    const [used, mean, ...interval] = series[0]!.data.at(-1)!;
+    expect(used).toBe(2);
+    const [low, high] = series.slice(1).map(({ data }) => data.at(-1)![1]!);
+    expect(interval).toEqual([low, high]);
     expect(low).toBeLessThan(mean!);
     expect(high).toBeGreaterThan(mean!);
-    expect([page.curves, page.differences]).toEqual([['genenv-tuned'], []]);
+    expect([page.curves, page.differences]).toEqual([[{ name: 'genenv-tuned', runs: 2 }], []]);
+    const [shownMean, shownLow, shownHigh] = [mean!, low!, high!].map((value) => formatFixed(value, 3));
+    expect(page.ends[1]!.values).toEqual([`${shownMean} [${shownLow}, ${shownHigh}]`]);
     await rm(join(home, 'runs', 'longer'), { recursive: true });
   });
 });

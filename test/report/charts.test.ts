@@ -85,6 +85,16 @@ it('stacks times by phase, the longest first, without the sum', () => {
   ).toEqual(['roll out', 'generate']);
 });
 
+it('gives a phase that an epoch does without no time, and an epoch without times none at all', () => {
+  const timed = rows.map((row, index) => ({
+    ...row,
+    time: index === rows.length - 1 ? {} : { epoch: 9, rollOut: 5, ...(index % 5 === 0 && { evaluate: 3 }) },
+  }));
+  const time = chartsOf(timed, [], experiment).costs.find(({ id }) => id === 'time')!;
+  const evaluate = (time.option.series as Drawn[]).find(({ name }) => name === 'evaluate')!;
+  expect(evaluate.data).toEqual([3, 0, 0, 0, 0, null]);
+});
+
 it('stacks what was dropped by reason', () => {
   expect(seriesOf('filtered').map(({ type, stack }) => [type, stack])).toContainEqual(['bar', 'reasons']);
 });

@@ -197,7 +197,7 @@ describe('the report', () => {
       { arm: 'a', runs: 2, epochs, curves: [] },
       { arm: 'c', runs: 1, epochs: null, curves: [] },
     ]);
-    expect(missing).toContain('| c | 1 | – | – | – | – | – | – |\n| all | 3 | – | – | – | – | – | – |');
+    expect(missing).toContain('| c | 1 | – | – | – | – | – |\n| all | 3 | – | – | – | – | – |');
   });
 });
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readEpochIndex, writeEpochIndex } from '../../src/runs/epoch-index.ts';
+import { readEpochIndex, updatesOf, writeEpochIndex } from '../../src/runs/epoch-index.ts';
 import type { EpochIndex } from '../../src/runs/epoch-index.ts';
 import { readPlaces } from '../../src/store/line-places.ts';
 import type { FileRef } from '../../src/store/references.ts';
@@ -41,12 +41,19 @@ describe('the index of an epoch', () => {
     const scores = await recordsOf<ScoreRecord>(outputs.scores);
     expect(tasks.map(({ id }) => id)).toEqual(records.map(({ id }) => id));
     expect(tasks.map(({ rate }) => rate)).toEqual(scores.map(({ success_rate }) => success_rate));
+    expect(tasks.map(({ counted }) => counted)).toEqual(scores.map(({ target_rate }) => target_rate));
     expect(tasks.find(({ valid }) => !valid)?.reason).toBe(
       records.find(({ valid }) => !valid)?.invalid_reason,
     );
     expect(tasks.some(({ keptForSimulator, reason }) => keptForSimulator === false && reason !== '')).toBe(
       true,
     );
+  });
+
+  test('asks of the simulator’s update for new tasks alone', () => {
+    const decision = { task_id: 't', kept_for_agent: true, kept_for_environment: false, reason: 'kept' };
+    expect(updatesOf(decision, 'base')).toEqual({ keptForAgent: true, keptForSimulator: null });
+    expect(updatesOf(decision, 'new')).toEqual({ keptForAgent: true, keptForSimulator: false });
   });
 
   test('leads to all records of a task, and to no other’s', async () => {

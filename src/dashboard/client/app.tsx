@@ -52,7 +52,7 @@ function Trail({ parts }: { parts: string[] }) {
   if (id !== '') steps.push([id, `#/${area}/${encodeURIComponent(id)}`]);
   if (area === 'compare') steps.push(['compare', location.hash]);
   if (epoch !== undefined) steps.push([`epoch ${epoch}`, `#/runs/${encodeURIComponent(id)}/epochs/${epoch}`]);
-  if (task !== undefined) steps.push([`task ${task}`, location.hash]);
+  if (task !== undefined) steps.push([taskName(task), location.hash]);
   return (
     <nav class="trail" aria-label="Place">
       {steps.map(([name, href]) => (
@@ -91,11 +91,14 @@ const NoPage = () => (
   </p>
 );
 
+/** As in its id, where tasks are counted from 0. */
+const taskName = (index: string): string => `task-${index.padStart(2, '0')}`;
+
 /** What the browser calls a place. */
 function titleOf([area = '', id = '', , epoch, , task]: readonly string[]): string {
   if (area === '') return 'Runs';
   if (area === 'compare') return 'Compare';
-  return [task && `task ${task}`, epoch && `epoch ${epoch}`, id].filter(Boolean).join(', ');
+  return [task && taskName(task), epoch && `epoch ${epoch}`, id].filter(Boolean).join(', ');
 }
 
 render(<App />, document.getElementById('page')!);

@@ -1,6 +1,7 @@
 import { Figures } from '../../report/client/chart.tsx';
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
+import { formatNumber } from '../../report/format.ts';
 import type { CompareAxis, ComparePage as ComparePageData, HomeView } from '../api.ts';
 import { Problem, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
@@ -84,6 +85,24 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
       </form>
       <h2>Curves</h2>
       <Figures charts={page.figures} />
+      <DataTable
+        label="What was reached"
+        title="What was reached, where the shortest curve ends"
+        rows={page.ends}
+        columns={[
+          { name: 'Figure', kind: 'heading', cell: ({ title }) => title },
+          {
+            name: `At ${page.axis}`,
+            kind: 'figure',
+            cell: ({ at }) => (at === null ? '–' : formatNumber(at)),
+          },
+          ...page.curves.map(({ name, runs }, index): Column<ComparePageData['ends'][number]> => ({
+            name: runs > 1 ? `${name}, ${runs} runs` : name,
+            kind: 'figure',
+            cell: ({ values }) => values[index],
+          })),
+        ]}
+      />
       <section>
         <h2>Settings that differ</h2>
         {page.differences.length === 0 ? (
@@ -98,7 +117,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
             rows={page.differences}
             columns={[
               { name: 'Setting', kind: 'heading', cell: ({ field }) => field },
-              ...page.curves.map((name, index): Column<ComparePageData['differences'][number]> => ({
+              ...page.curves.map(({ name }, index): Column<ComparePageData['differences'][number]> => ({
                 name,
                 kind: 'figure',
                 cell: ({ values }) => values[index],

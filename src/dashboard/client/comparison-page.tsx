@@ -1,5 +1,6 @@
 import { DataTable } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
+import { formatDuration } from '../../report/format.ts';
 import type { ArmRunLine, ComparisonPage as ComparisonPageData } from '../api.ts';
 import { MAX_COMPARED } from '../limits.ts';
 import { Problem, ProgressBar, Unread } from './parts.tsx';
@@ -24,7 +25,7 @@ export function ComparisonPage({ id }: { id: string }) {
     if (isConcerned) reload();
   });
   if (page === null) return <Unread resource={resource} />;
-  const { summary, arms, seeds, hasReport } = page;
+  const { summary, arms, seeds, secondsLeft, hasReport } = page;
   const runs = arms.flatMap((arm) => arm.runs);
   const finished = runs.filter(({ isFinished }) => isFinished).length;
   return (
@@ -35,6 +36,12 @@ export function ComparisonPage({ id }: { id: string }) {
       <p>
         {arms.length} arms under {seeds.length} seeds: {finished} of {runs.length} runs done{' '}
         <ProgressBar done={finished} all={runs.length} label="runs" />
+        {secondsLeft !== null && (
+          <>
+            {' '}
+            <span id="time-left">About {formatDuration(secondsLeft)} left for its runs</span>
+          </>
+        )}
         {hasReport && (
           <>
             {' '}
@@ -164,6 +171,11 @@ const SeedLink = ({ run }: { run: ArmRunLine }) => (
         {run.seed}
       </span>
     )}
-    {hasStarted(run) && !run.isFinished && <small> {run.state}</small>}{' '}
+    {hasStarted(run) && !run.isFinished && (
+      <small>
+        {' '}
+        {run.state}, epoch {run.epoch} of {run.epochs}
+      </small>
+    )}{' '}
   </>
 );

@@ -8,7 +8,7 @@ import { Problem, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo, replaceQuery } from './router.ts';
 
-const filterNames = ['kind', 'valid', 'kept', 'reason', 'low', 'high', 'text'] as const;
+const filterNames = ['kind', 'valid', 'kept', 'agent', 'reason', 'low', 'high', 'text'] as const;
 type FilterName = (typeof filterNames)[number];
 
 interface EpochPageProps {
@@ -64,6 +64,13 @@ export function EpochPage({ run, epoch, query }: EpochPageProps) {
           onChange={(changed) => show(changed)}
         />
         <ChoiceField
+          label="Agent’s update"
+          name="agent"
+          value={filters.agent}
+          choices={['kept', 'left out']}
+          onChange={(agent) => show({ agent })}
+        />
+        <ChoiceField
           label="Why left out"
           name="reason"
           value={filters.reason}
@@ -93,6 +100,7 @@ const defaults: Record<FilterName | 'offset', string> = {
   kind: '',
   valid: '',
   kept: '',
+  agent: '',
   reason: '',
   low: '0',
   high: '1',
@@ -124,19 +132,15 @@ function Tasks({ run, page, query, offset, onPage }: TasksProps) {
         {matching} of {total} tasks
         {matching > pageSize && `; ${offset + 1} to ${Math.min(matching, offset + pageSize)} are shown`}
       </p>
-      <DataTable
-        label="Tasks"
-        class="tasks"
-        columns={taskColumns({ run, epoch, isTrained: page.isTrained }, query)}
-        rows={tasks}
-      />
+      <DataTable label="Tasks" class="tasks" columns={taskColumns(run, page, query)} rows={tasks} />
       <Pager items="Tasks" offset={offset} matching={matching} pageSize={pageSize} onPage={onPage} />
     </>
   );
 }
 
 const taskColumns = (
-  { run, epoch, isTrained }: { run: string; epoch: number; isTrained: TasksPage['isTrained'] },
+  run: string,
+  { epoch, isTrained, isPerBatch }: TasksPage,
   query: URLSearchParams,
 ): Column<TaskLine>[] => [
   {
@@ -148,6 +152,7 @@ const taskColumns = (
       </a>
     ),
   },
+  { name: 'From', hint: hints.from, cell: ({ source }) => sourceTexts[source] ?? source },
   { name: 'Kind', cell: ({ kind }) => kind },
   { name: 'Difficulty', kind: 'figure', cell: ({ difficulty }) => difficulty },
   {
@@ -155,13 +160,25 @@ const taskColumns = (
     kind: 'figure',
     cell: ({ attempts, successes }) => (attempts === 0 ? '–' : `${successes}/${attempts}`),
   },
-  { name: 'p̂', kind: 'figure', cell: ({ rate }) => formatRate(rate) },
+  { name: 'p̂', hint: hints.rate, kind: 'figure', cell: ({ rate }) => formatRate(rate) },
+  ...(isPerBatch
+    ? [
+        {
+          name: 'p̂ of its batch',
+          hint: hints.batch,
+          kind: 'figure',
+          cell: ({ counted }) => formatRate(counted),
+        } satisfies Column<TaskLine>,
+      ]
+    : []),
   {
     name: 'Simulator’s update',
+    hint: hints.simulator,
     cell: (task) => <Use kept={task.keptForSimulator} isTrained={isTrained.simulator} task={task} />,
   },
   {
     name: 'Agent’s update',
+    hint: hints.agent,
     cell: (task) => (
       <>
         <Use kept={task.keptForAgent} isTrained={isTrained.agent} task={task} />
@@ -171,6 +188,20 @@ const taskColumns = (
   },
   { name: 'Text', kind: 'excerpt', cell: ({ excerpt }) => excerpt },
 ];
+
+const sourceTexts: Readonly<Record<string, string>> = {
+  new: 'new',
+  history: 'earlier epoch',
+  base: 'base set',
+};
+
+const hints = {
+  from: 'Written in this epoch, or drawn from earlier epochs or the base set',
+  rate: 'Share of the attempts that the agent solved',
+  batch: 'Mean over the variations of one seed prompt: what the filter and the simulator’s reward go by',
+  simulator: 'The simulator learns from the new tasks alone',
+  agent: 'Whether the agent learns from its attempts',
+};
 
 /** A group that all solve, or none: without partial rewards its answers have no advantage. */
 function Extreme({ rate }: { rate: number | null }) {

@@ -38,7 +38,9 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
       (listing !== 'own' || run.comparison === null) &&
       (listing !== 'active' || run.isActive) &&
       (listing !== 'attention' || run.attention.length > 0) &&
-      `${run.id} ${run.arm} ${run.attention.join(' ')}`.toLowerCase().includes(text.toLowerCase()),
+      `${run.id} ${run.arm} ${run.attention.join(' ')} ${retriesText(run)}`
+        .toLowerCase()
+        .includes(text.toLowerCase()),
   );
   const show = (changed: { find?: string; list?: string }) =>
     replaceQuery({ find: text, list: query.get('list') ?? '', ...changed });
@@ -133,42 +135,44 @@ const runColumns: readonly Column<RunLine>[] = [
   {
     name: 'Epoch',
     kind: 'figure',
-    cell: ({ id, epoch, epochs }) => (
+    cell: ({ id, epoch, epochs, secondsLeft }) => (
       <>
         {epoch} of {epochs}
         <ProgressBar done={epoch} all={epochs} label={`epochs of ${id}`} />
+        {secondsLeft !== null && <small>{formatDuration(secondsLeft)} left</small>}
       </>
     ),
   },
   { name: 'p̂', cell: ({ success }) => <Course values={success} /> },
   { name: 'Held-out', cell: ({ heldOutCourse }) => <Course values={heldOutCourse} /> },
-  {
-    name: 'Left',
-    kind: 'figure',
-    cell: ({ secondsLeft }) => (secondsLeft === null ? '–' : formatDuration(secondsLeft)),
-  },
   { name: 'Last epoch (UTC)', kind: 'figure', cell: ({ updated }) => timeText(updated) },
 ];
 
 const SHOWN_REASONS = 3;
 
-const Attention = ({ run: { id, attention, retries } }: { run: RunLine }) => (
-  <>
-    {attention.slice(0, SHOWN_REASONS).map((reason) => (
-      <Chip key={reason} tone="warn">
-        {reason}
-      </Chip>
-    ))}
-    {attention.length > SHOWN_REASONS && <small>and {attention.length - SHOWN_REASONS} more</small>}
-    {retries > 0 && (
-      <small>
-        <a href={linkTo(['runs', id], { section: 'history' })}>
-          {retries === 1 ? 'one further attempt' : `${retries} further attempts`}
-        </a>
-      </small>
-    )}
-  </>
-);
+function retriesText({ retries }: RunLine): string {
+  if (retries === 0) return '';
+  return retries === 1 ? 'one further attempt' : `${retries} further attempts`;
+}
+
+function Attention({ run }: { run: RunLine }) {
+  const { id, attention, retries } = run;
+  return (
+    <>
+      {attention.slice(0, SHOWN_REASONS).map((reason) => (
+        <Chip key={reason} tone="warn">
+          {reason}
+        </Chip>
+      ))}
+      {attention.length > SHOWN_REASONS && <small>and {attention.length - SHOWN_REASONS} more</small>}
+      {retries > 0 && (
+        <small>
+          <a href={linkTo(['runs', id], { section: 'history' })}>{retriesText(run)}</a>
+        </small>
+      )}
+    </>
+  );
+}
 
 const Course = ({ values }: { values: readonly (number | null)[] }) => (
   <span class="course">

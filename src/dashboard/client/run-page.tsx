@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { DataTable, Table } from '../../report/client/data-table.tsx';
 import type { Column } from '../../report/client/data-table.tsx';
 import { Cards, Header } from '../../report/client/run-parts.tsx';
+import { showSection } from '../../report/client/sections.tsx';
 import { RunSections } from '../../report/client/run-sections.tsx';
 import { formatDuration, formatRate } from '../../report/format.ts';
 import type { EpochLine } from '../../report/run-view.ts';
@@ -27,7 +28,7 @@ export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
   });
   const section = query.get('section');
   useEffect(() => {
-    if (page !== null && section !== null) document.getElementById(section)?.scrollIntoView();
+    if (page !== null && section !== null) showSection(section);
   }, [page === null, section]);
   if (page === null || current === null) return <Unread resource={resource} />;
   const { view, family, changes } = page;

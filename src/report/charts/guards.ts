@@ -153,7 +153,8 @@ export function costCharts(allRows: readonly EpochRow[]): Chart[] {
           ...phases.map((phase, index) =>
             line(
               phase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
-              rows.map(({ time }) => time[phase] ?? null),
+              // A phase that an epoch does without took no time; of an epoch without times nothing is known.
+              rows.map(({ time }) => time[phase] ?? (time.epoch === undefined ? null : 0)),
               { color: colorAt(index), area: true, stack: 'time' },
             ),
           ),

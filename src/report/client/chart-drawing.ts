@@ -70,11 +70,7 @@ function epochAt(chart: Echarts.ECharts, point: [number, number]): number | null
 /** An option with the colours of the reader's scheme and the texts of its tool tips. */
 function completed(plain: EChartsOption): EChartsOption {
   const option = withColors(plain) as EChartsOption & { series: object[]; xAxis: Axis; yAxis: Axis };
-  const isHeat = (option.series[0] as { type?: string }).type === 'heatmap';
-  Object.assign(
-    option.tooltip ?? {},
-    isHeat ? { formatter: heatTip(option.xAxis, option.yAxis) } : { valueFormatter: shortNumber },
-  );
+  Object.assign(option.tooltip ?? {}, tipOf(option));
   if (option.yAxis.type === 'log')
     option.yAxis.axisLabel = {
       formatter: (value: number) => value.toExponential().replace('e+', 'e').replace('e-', 'e−'),
@@ -82,6 +78,24 @@ function completed(plain: EChartsOption): EChartsOption {
   for (const series of option.series) Object.assign(series, { emphasis: { disabled: true } });
   return option;
 }
+
+function tipOf({ series, xAxis, yAxis }: { series: object[]; xAxis: Axis; yAxis: Axis }): object {
+  if ((series[0] as { type?: string } | undefined)?.type === 'heatmap')
+    return { formatter: heatTip(xAxis, yAxis) };
+  return xAxis.type === 'value' ? { formatter: placeTip(xAxis) } : { valueFormatter: shortNumber };
+}
+
+/** All curves at a place of a measured axis; a mean has the bounds of its interval behind it. */
+const placeTip =
+  (xAxis: Axis) =>
+  (curves: { marker: string; seriesName: string; value: (number | null)[] }[]): string => {
+    const place = `${shortNumber(curves[0]?.value[0])} ${xAxis.name ?? ''}`;
+    const rows = curves.map(({ marker, seriesName, value: [, mean, low = null, high = null] }) => {
+      const interval = low === null || high === null ? '' : ` [${shortNumber(low)}, ${shortNumber(high)}]`;
+      return `${marker}${escapeText(seriesName)} <b>${shortNumber(mean)}</b>${interval}`;
+    });
+    return [escapeText(place), ...rows].join('<br>');
+  };
 
 const heatTip =
   (xAxis: Axis, yAxis: Axis) =>

@@ -3,6 +3,8 @@ import type { ComponentChildren } from 'preact';
 /** A column of a table. */
 export interface Column<Row> {
   name: string;
+  /** What it means, in a sentence. */
+  hint?: string;
   /**
    * `heading` names the row, a `claim` does so in a sentence; the others are how its cells look: a `figure` is a
    * number, a `meaning` is prose.
@@ -50,7 +52,7 @@ export const Table = <Row,>({
     <thead>
       <tr>
         {columns.map((column, index) => (
-          <th key={index} scope="col">
+          <th key={index} scope="col" title={column.hint}>
             {column.name}
           </th>
         ))}

@@ -32,7 +32,7 @@ export function Sections({ sections, linkTo, children }: SectionsProps) {
               // An address of its own is another page to the browser, which would read it anew.
               if (linkTo === undefined) return;
               event.preventDefault();
-              document.getElementById(id)?.scrollIntoView();
+              showSection(id);
             }}
           >
             {short}
@@ -41,13 +41,20 @@ export function Sections({ sections, linkTo, children }: SectionsProps) {
       </nav>
       {children}
       {shown.map(({ id, title, body }) => (
-        <section key={id} id={id}>
+        <section key={id} id={id} tabIndex={-1}>
           <h2>{title}</h2>
           {body}
         </section>
       ))}
     </>
   );
+}
+
+/** Brings a section to the top, and the keyboard with it. */
+export function showSection(id: string): void {
+  const section = document.getElementById(id);
+  section?.scrollIntoView({ behavior: 'instant' });
+  section?.focus({ preventScroll: true });
 }
 
 /**

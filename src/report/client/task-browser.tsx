@@ -176,7 +176,7 @@ export function FilterFields({
         label="Simulator’s update"
         name="kept"
         value={filters.kept}
-        choices={['kept', 'filtered']}
+        choices={['kept', 'left out']}
         onChange={(kept) => onChange({ kept })}
       />
       <fieldset class="pair">

@@ -30,7 +30,7 @@ export function TaskCard({ sample, isOpen = false }: { sample: Sample; isOpen?: 
         )}
         {sample.source !== 'new' && <Chip tone="plain">from {sample.source}</Chip>}
         {sample.keptForSimulator === false && sample.valid && (
-          <Chip tone="warn">filtered: {sample.reason}</Chip>
+          <Chip tone="warn">left out: {sample.reason}</Chip>
         )}
         <span class="spacer" />
         <Dots rewards={sample.answers.filter(({ role }) => role === 'agent').map(({ reward }) => reward)} />
@@ -73,13 +73,14 @@ export function TaskBody({ sample, hasTable = true }: TaskBodyProps) {
           text={sample.context}
           note={sample.historySuccess === null ? '' : `recent success ${formatFixed(sample.historySuccess)}`}
         />
-        <Block
-          title="and wrote"
-          text={sample.raw}
-          note={sample.policy === '' ? '' : `${sample.policy}, seed ${sample.seed ?? ''}`}
-        />
+        {sample.policy === '' ? (
+          <p class="quiet">{origins[sample.source] ?? 'No model wrote it.'}</p>
+        ) : (
+          <Block title="and wrote" text={sample.raw} note={`${sample.policy}, seed ${sample.seed ?? ''}`} />
+        )}
         <Block title="The task" text={sample.task} />
-        <Facts facts={taskFacts(sample)} />
+        <Facts facts={taskFacts(sample).filter(([, value]) => value !== '')} />
+        <Meanings />
       </div>
       <div>
         <Block title="The agent was given" text={sample.prompt} />
@@ -96,16 +97,48 @@ export function TaskBody({ sample, hasTable = true }: TaskBodyProps) {
   );
 }
 
+/** Where a task comes from that was not written in its epoch. */
+const origins: Readonly<Record<string, string>> = {
+  base: 'It is of the base set: nobody wrote it in this epoch.',
+  history: 'It is of an earlier epoch: nobody wrote it in this one.',
+};
+
 const taskFacts = (sample: Sample): [string, string][] => [
-  ['success rate', formatFixed(sample.rate)],
-  ['counted for the simulator', formatFixed(sample.targetRate)],
+  ['p̂', formatFixed(sample.rate)],
+  ['p̂ of its batch', sample.targetRate === sample.rate ? '' : formatFixed(sample.targetRate)],
   ['simulator’s reward', formatFixed(sample.envReward)],
   ['guard factor', formatFixed(sample.guard)],
   ['frozen agent', formatFixed(sample.frozenRate)],
   ['random policy', formatFixed(sample.randomRate)],
   ['repeats before it', String(sample.repeats)],
   ['agent’s update', useText(sample.keptForAgent, 'left out', hasAdvantages(sample))],
-  ['simulator’s update', useText(sample.keptForSimulator, `filtered, ${sample.reason}`)],
+  [
+    'simulator’s update',
+    sample.source === 'new'
+      ? useText(sample.keptForSimulator, `left out, ${sample.reason}`)
+      : 'no part of it: only new tasks are',
+  ],
+];
+
+/** What the figures of a task mean. */
+const Meanings = () => (
+  <details>
+    <summary>What these figures mean</summary>
+    <Facts facts={meanings} />
+  </details>
+);
+
+const meanings: readonly (readonly [string, string])[] = [
+  ['p̂', 'share of the attempts that the agent solved'],
+  ['p̂ of its batch', 'mean over the variations of one seed prompt, where filter and reward go by it (paper)'],
+  ['simulator’s reward', 'R_env = exp(−β (p̂ − α)²): 1 for a task at the edge of the agent’s ability'],
+  ['guard factor', 'what the guards leave of the task’s weight in the regression, 0 to 1'],
+  ['frozen agent', 'share that the agent of epoch 0 solved: what is hard for it alone is learnt'],
+  ['random policy', 'share that answers by chance would solve'],
+  [
+    'advantage',
+    'an attempt’s reward less the mean of its group, by its spread if the run scales by it (GRPO)',
+  ],
 ];
 
 function useText(kept: boolean | null, otherwise: string, hasSignal = true): string {
