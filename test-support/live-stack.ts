@@ -62,6 +62,8 @@ export class LiveStack implements AsyncDisposable {
    */
   logs: string | undefined;
   #connection: Connection | undefined;
+  /** Set if it is a host beside another stack, whose Temporal server it uses. */
+  #first: LiveStack | undefined;
 
   private constructor(
     home: string,
@@ -99,6 +101,23 @@ export class LiveStack implements AsyncDisposable {
     stack.startTrainer();
     await stack.connect();
     return stack;
+  }
+
+  /**
+   * Another host: a disk, a policy server and a trainer of its own, and the Temporal server of this stack.
+   * @param environment what its workers get besides, such as credentials of a bucket
+   */
+  async addHost(environment: NodeJS.ProcessEnv = {}): Promise<LiveStack> {
+    const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
+    mkdirSync(join(home, 'store', 'served'), { recursive: true });
+    const services = { home, temporalPort: this.services.temporalPort, policyPort: await freePort() };
+    const host = new LiveStack(home, services, { namespace: this.namespace, environment });
+    host.#first = this;
+    host.temporal = this.temporal;
+    host.startPolicyServer();
+    host.startTrainer();
+    await host.connect();
+    return host;
   }
 
   /**
@@ -290,6 +309,8 @@ export class LiveStack implements AsyncDisposable {
     await Promise.all(this.workers.map((worker) => worker.stop('SIGTERM', 10_000)));
     if (!this.isShared) {
       await Promise.all([this.policy.stop('SIGTERM', 3_000), this.trainer.stop('SIGTERM', 3_000)]);
+    }
+    if (!this.isShared && this.#first === undefined) {
       await this.temporal.stop('SIGTERM', 5_000);
       await this.database.dispose();
     }
