@@ -9,8 +9,7 @@ import { countJunit, countTwice, countVitest, failedFiles, slowestVitest } from 
 
 /**
  * Runs suites, also after one has failed, and ends with one line for all of them: `N passed, N failed`.
- * Without arguments all but `long`, `server`, `telemetry`, `vllm` and `audit` run; `--with-long` and so on add those; names of suites
- * run only these. A suite whose engines cannot be installed in time is skipped, and its line says so.
+ * Without arguments all but the `extras` run; `--with-long` and so on add those; names of suites run only these. A suite whose engines cannot be installed in time is skipped, and its line says so.
  * `--again`: test files of vitest that have failed run once more at the end, alone on the machine, and what
  * passes only then is listed by name: a test that is too sensitive to load is seen, and stops no delivery.
  * The checks run beside vitest, which often waits for processes; what they print appears when they end.
@@ -66,13 +65,14 @@ const suites = {
   long: vitest('long', 'long'),
   server: { ...vitest('server', 'server'), engines: ['temporal-server', 'postgresql'] },
   telemetry: { ...vitest('telemetry', 'telemetry'), engines: ['prometheus'] },
+  launchers: { ...vitest('launchers', 'launchers'), engines: ['slurm', 'ray'] },
   vllm: { ...vitest('vllm', 'vllm'), engines: ['smollm2', 'vllm'] },
   // Without a network it says so, and passes.
   audit: { command: process.execPath, args: [join(repository, 'infra/supply-chain/audit.mjs')] },
 };
 /** Suites that run one after the other; the lanes run at the same time. */
 const lanes = [
-  ['vitest', 'long', 'server', 'telemetry', 'vllm'],
+  ['vitest', 'long', 'server', 'telemetry', 'launchers', 'vllm'],
   ['format', 'lint', 'types', 'pytest', 'audit'],
 ];
 
@@ -83,7 +83,7 @@ const maxFilesAgain = 12;
 
 const words = process.argv.slice(2);
 /** Suites that are chosen by an option alone. */
-const extras = ['long', 'server', 'telemetry', 'vllm', 'audit'];
+const extras = ['long', 'server', 'telemetry', 'launchers', 'vllm', 'audit'];
 const options = ['--again', ...extras.map((name) => `--with-${name}`)];
 const names = words.filter((word) => !options.includes(word));
 const unknown = names.find((name) => !(name in suites));
@@ -126,7 +126,7 @@ process.exitCode = total.failed === 0 ? 0 : 1;
 
 /** @param {typeof results[number]} result */
 function resultLine({ name, seconds, passed, failed }) {
-  return `${name.padEnd(8)}${seconds.padStart(7)} s  ${passed} passed, ${failed} failed`;
+  return `${name.padEnd(9)}${seconds.padStart(7)} s  ${passed} passed, ${failed} failed`;
 }
 
 /**
@@ -137,7 +137,7 @@ async function runSuite(name, streams) {
   const suite = /** @type {Suite} */ (suites[name]);
   if (streams) console.log(`\n=== ${name}`);
   if (suite.engines && !(await install(suite.engines, streams))) {
-    skipped.push(`${name.padEnd(8)}  skipped: ${suite.engines.join(' and ')} could not be installed`);
+    skipped.push(`${name.padEnd(9)}  skipped: ${suite.engines.join(' and ')} could not be installed`);
     return;
   }
   const begun = performance.now();
