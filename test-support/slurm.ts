@@ -1,13 +1,13 @@
 /** Clusters of one node for tests: a real one of the engine `slurm`, and a fake of its commands. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { engineFolder } from '../infra/setup/locations.mjs';
 import { isStamped } from '../infra/setup/virtual-environment.mjs';
 import { runProgram } from '../src/processes/program.ts';
 import { freePort } from './free-port.ts';
-import { TestProcess, until } from './processes.ts';
+import { processesWith, TestProcess, until } from './processes.ts';
 
 export interface TestCluster extends AsyncDisposable {
   /** What its commands, and its jobs, are started with. */
@@ -89,9 +89,7 @@ export class RealSlurm implements TestCluster {
       ]);
       await until(() => existsSync(munge('socket')), 60_000, 'munged');
       await cluster.controllerBack();
-      const stepd = join(engine, 'sbin', 'slurmstepd-wlm');
-      cluster.#node = cluster.#process('slurmd-wlm', ['-D', '-d', stepd, '-N', node]);
-      await cluster.#untilState('idle');
+      await cluster.nodeBack();
       return cluster;
     } catch (error) {
       await cluster[Symbol.asyncDispose]();
@@ -110,13 +108,33 @@ export class RealSlurm implements TestCluster {
     await until(answers, 60_000, 'slurmctld');
   }
 
+  /** Kills the node with all that runs on it, as the loss of the machine does. */
+  async loseNode(): Promise<void> {
+    const ofCluster = `SLURM_CONF=${this.env.SLURM_CONF!}\0`;
+    const runsThere = (folder: string): boolean => {
+      const environment = readFileSync(`${folder}/environ`, 'utf8');
+      return (
+        environment.includes(ofCluster) &&
+        (environment.includes('SLURM_JOB_ID=') ||
+          readFileSync(`${folder}/cmdline`, 'utf8').startsWith('slurmstepd'))
+      );
+    };
+    await this.#node?.stop('SIGKILL');
+    for (const pid of processesWith(runsThere)) process.kill(pid, 'SIGKILL');
+  }
+
+  /** Starts the node again, which knows of no job. */
+  async nodeBack(): Promise<void> {
+    const stepd = join(engine, 'sbin', 'slurmstepd-wlm');
+    this.#node = this.#process('slurmd-wlm', ['-D', '-d', stepd, '-N', node]);
+    const isUp = async (): Promise<boolean> =>
+      /^(idle|mixed|allocated)\s*$/.test((await this.#states()) ?? '');
+    await until(isUp, 60_000, 'a node that takes jobs');
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await slurmCommand(this, 'scancel', '--full', '--signal=KILL', '--me').catch(() => undefined);
     for (const process of [this.#node, this.#controller, this.#munge]) await process?.stop();
-  }
-
-  async #untilState(wanted: string): Promise<void> {
-    await until(async () => (await this.#states())?.trim() === wanted, 60_000, `a node that is ${wanted}`);
   }
 
   async #states(): Promise<string | undefined> {

@@ -14,7 +14,7 @@ import { canarySchema } from '../types/training-job.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { AdapterNotLoaded, publishAdapter } from './adapter-server.ts';
 import type { ModelClients } from './model-clients.ts';
-import { ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { DamagedModel, ModelNotServed, ModelUnavailable, RequestRefused } from './policy-client.ts';
 
 type PublishDependencies = Pick<ModelClients, 'adapterServers'> & { store: ObjectStore };
 
@@ -68,7 +68,8 @@ async function writeServedEntry(store: ObjectStore, name: string, checkpoint: Fo
   const text = `${JSON.stringify({ path: checkpoint.uri })}\n`;
   const before = await readJsonFile<unknown>(file, REMEDY).catch(() => undefined);
   const { path } = servedEntrySchema.safeParse(before).data ?? {};
-  if (path === checkpoint.uri) return;
+  // This disk may have lost its copy since, or given it up for room: then it is fetched.
+  if (path === checkpoint.uri) return store.check(checkpoint);
   await store.requireAll(checkpoint);
   if (path !== undefined)
     throw new InvalidArtifact(file, 'it names other weights than are to be served under it', {}, REMEDY);
@@ -113,8 +114,9 @@ export async function withdrawPolicies(
 }
 
 /**
- * Sends a request; if the server has forgotten the policy, publishes it and sends the request once more.
- * @param publish as `ensurePolicyServed`
+ * Sends a request; if the server has forgotten the policy, or its disk no longer has the weights whole, publishes
+ * it and sends the request once more.
+ * @param publish as `ensurePolicyServed`, which fetches such weights if a bucket has them
  */
 export async function resendIfPolicyMissing<Response>(
   send: () => Promise<Response>,
@@ -123,7 +125,8 @@ export async function resendIfPolicyMissing<Response>(
   try {
     return await send();
   } catch (error) {
-    if (!(error instanceof ModelNotServed) || !(await publish())) throw error;
+    const isMissing = error instanceof ModelNotServed || error instanceof DamagedModel;
+    if (!isMissing || !(await publish())) throw error;
     return send();
   }
 }

@@ -23,6 +23,7 @@ import { policyName } from '../types/run-state.ts';
 import type { UpdateSummary } from './learnable-batch.ts';
 import { runJob } from './run-job.ts';
 import type { FinishedJob, TrainingBackend } from './run-job.ts';
+import { removeEarlierJobs } from './shared-checkpoints.ts';
 import { claimName, givesDevices } from './launcher.ts';
 import type { JobHandle } from './launcher.ts';
 import { TrainerFailed } from './watch-job.ts';
@@ -39,6 +40,7 @@ export async function trainPolicy(
   request: JobRequest,
 ): Promise<Trained & { result: JobResult }> {
   const folder = await context.work();
+  await removeEarlierJobs(folder.path);
   const { result, tokensPerMicroBatch } = await runPolicyJob(dependencies, context, request);
   const [checkpoint, trainer_state] = await storeOutput(dependencies, folder.path, result);
   if (result.canary) await writeCanary(dependencies.store.root, checkpoint, result.canary);

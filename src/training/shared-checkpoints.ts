@@ -3,9 +3,9 @@
  * shared folder there is nothing to do: hosts that share a disk have the files themselves.
  */
 import { link, lstat, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { makeFolder, temporaryName } from '../store/atomic-write.ts';
+import { atomicRemove, makeFolder, temporaryName } from '../store/atomic-write.ts';
 import type { Bucket } from '../store/bucket.ts';
 import type { OnTransferred } from '../store/bucket-transfers.ts';
 import { sha256 } from '../store/canonical-json.ts';
@@ -28,6 +28,25 @@ interface SentCheckpoint {
   step: number;
   manifestHash: string;
   key: string;
+}
+
+/**
+ * Where hosts share a bucket, removes what this disk still has of a job's predecessors, those of its phase in earlier
+ * epochs: another host has finished them. On a disk of its own whoever finishes work removes it.
+ * @param workFolder of the job, `<epoch>-<phase>-<hash>`
+ */
+export async function removeEarlierJobs(workFolder: string): Promise<void> {
+  const [folder, own] = [dirname(workFolder), jobPlace(workFolder)];
+  if (sharedPlace(workFolder) === undefined || own === undefined) return;
+  for (const name of await readdir(folder)) {
+    const earlier = jobPlace(name);
+    if (earlier?.phase === own.phase && earlier.epoch < own.epoch) await atomicRemove(join(folder, name));
+  }
+}
+
+function jobPlace(path: string): { epoch: number; phase: string } | undefined {
+  const [, epoch, phase] = /^(\d{4,})-(.+)-[0-9a-f]{12}$/.exec(basename(path)) ?? [];
+  return epoch === undefined || phase === undefined ? undefined : { epoch: Number(epoch), phase };
 }
 
 export class SharedCheckpoints {

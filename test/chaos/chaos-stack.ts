@@ -5,6 +5,7 @@ import { faultFile } from '../../test-support/armed-faults.ts';
 import { withFields } from '../../test-support/experiments.ts';
 import { LiveStack } from '../../test-support/live-stack.ts';
 import type { TestProcess } from '../../test-support/processes.ts';
+import { RealSlurm } from '../../test-support/slurm.ts';
 import { runEnds } from '../../test-support/run-ends.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { VersityGateway } from '../../test-support/versity-gateway.ts';
@@ -15,8 +16,8 @@ import { TlsProxy } from './tls-proxy.ts';
 import { Trail } from './trail.ts';
 
 export const HEARTBEAT_SECONDS = 5;
-/** `disk`, or runs in a `bucket`, or training jobs of two processes (`ranks`). */
-export type StackKind = 'disk' | 'bucket' | 'ranks';
+/** `disk`, or runs in a `bucket`, training jobs of two processes (`ranks`), or those of a Slurm cluster (`queue`). */
+export type StackKind = 'disk' | 'bucket' | 'ranks' | 'queue';
 
 /** What the runs of a stack run; a run of it that nobody disturbs is what the others are compared with. */
 const experimentFiles: Record<StackKind, Record<string, unknown>> = {
@@ -27,6 +28,11 @@ const experimentFiles: Record<StackKind, Record<string, unknown>> = {
     epochs: 2,
     'trainer.launcher': { type: 'torchrun' },
     'trainer.processes': 2,
+    'agent.training.stepsPerEpoch': 4,
+  }),
+  queue: withFields(tinyExperiment(), {
+    epochs: 2,
+    'trainer.launcher': { type: 'slurm' },
     'agent.training.stepsPerEpoch': 4,
   }),
 };
@@ -55,6 +61,8 @@ export class ChaosStack implements AsyncDisposable {
   reference = '';
   worker: TestProcess | undefined;
   bucket: BucketParts | undefined;
+  cluster: RealSlurm | undefined;
+  #secondHost: LiveStack | undefined;
   #tls: TlsProxy | undefined;
 
   private constructor(kind: StackKind, live: LiveStack, model: ModelProxy, tcp: TcpProxy) {
@@ -77,6 +85,10 @@ export class ChaosStack implements AsyncDisposable {
     );
     try {
       if (kind === 'bucket') await stack.#startBucket();
+      if (kind === 'queue') {
+        mkdirSync(stack.path('slurm'));
+        stack.cluster = await RealSlurm.start(stack.path('slurm'));
+      }
       await stack.ready();
       await stack.live.startRun('undisturbed', stack.experimentFile);
       await runEnds(stack.live.client, 'undisturbed', undisturbedMs);
@@ -109,9 +121,23 @@ export class ChaosStack implements AsyncDisposable {
     const gateway = await VersityGateway.start(join(this.folder, 'gateway'));
     const proxy = await S3Proxy.start(gateway.endpoint);
     this.bucket = { gateway, proxy };
-    const settings = { ...gateway.settings('team'), endpoint: proxy.endpoint };
-    writeFileSync(this.path('store.json'), JSON.stringify(settings));
+    this.#useBucket(this.live);
     shareHome(gateway.bucket('team'), { store: this.path('store'), runs: this.path('runs') });
+  }
+
+  #useBucket({ home }: LiveStack): void {
+    const { gateway, proxy } = this.bucket!;
+    const settings = { ...gateway.settings('team'), endpoint: proxy.endpoint };
+    writeFileSync(join(home, 'store.json'), JSON.stringify(settings));
+  }
+
+  /** A worker on another host, which shares the bucket alone with the first; it is started when it is asked for. */
+  async secondHostsWorker(): Promise<TestProcess> {
+    const environment = { ...this.bucket!.gateway.environment, GENENV_TEST_FAULTS: this.folder };
+    this.#secondHost ??= await this.live.addHost(environment);
+    this.#useBucket(this.#secondHost);
+    await this.#secondHost.policyReady();
+    return await this.#secondHost.startWorker();
   }
 
   /** Everything answers, and a worker polls. */
@@ -130,6 +156,7 @@ export class ChaosStack implements AsyncDisposable {
         GENENV_TEST_FAULTS: this.folder,
         GENENV_POLICY_SERVER: this.model.url,
         ...this.bucket?.gateway.environment,
+        ...this.cluster?.env,
         ...environment,
       },
     });
@@ -148,9 +175,11 @@ export class ChaosStack implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#secondHost?.[Symbol.asyncDispose]();
     await this.live[Symbol.asyncDispose]();
     await Promise.all([this.model.close(), this.tcp.close(), this.#tls?.close()]);
     await this.bucket?.proxy.close();
     await this.bucket?.gateway[Symbol.asyncDispose]();
+    await this.cluster?.[Symbol.asyncDispose]();
   }
 }

@@ -1,9 +1,10 @@
 import { deriveSeed, randomStream } from '../../src/numerics/random.ts';
 import { versityGatewayPath } from '../../test-support/versity-gateway.ts';
+import { slurmMissing } from '../../test-support/slurm.ts';
 import { ChaosStack, HEARTBEAT_SECONDS } from './chaos-stack.ts';
 import type { StackKind } from './chaos-stack.ts';
 import type { FaultClass, Work } from './fault-class.ts';
-import { judge } from './oracle.ts';
+import { describeError, judge } from './oracle.ts';
 import { Scene } from './scene.ts';
 
 export interface Outcome {
@@ -38,6 +39,12 @@ export function plan(classes: readonly FaultClass[], seed: number, first: number
 
 const kindOf = ({ fault }: Planned): StackKind => fault.stack ?? 'disk';
 
+/** What its runs need that is not installed; undefined if nothing is missing. */
+function missingEngine(kind: StackKind): string | undefined {
+  if (kind === 'bucket' && versityGatewayPath() === null) return 'versitygw';
+  return kind === 'queue' && slurmMissing !== '' ? 'slurm' : undefined;
+}
+
 const outcomeOf = ({ index, fault: { name, row } }: Planned): Outcome => ({
   ...{ index, name, row, recovered: false, problems: [], seconds: null, redone: nothing, duplicates: 0 },
 });
@@ -59,16 +66,10 @@ export async function disturb(stack: ChaosStack, { index, fault }: Planned, seed
     });
     return { ...outcome, ...verdict, recovered: verdict.problems.length === 0 };
   } catch (error) {
-    return { ...outcome, problems: [describe(error)] };
+    return { ...outcome, problems: [describeError(error)] };
   } finally {
     await scene.dispose();
   }
-}
-
-function describe(error: unknown): string {
-  const parts: string[] = [];
-  for (let at = error; at instanceof Error; at = at.cause) parts.push(`${at.name}: ${at.message}`);
-  return parts.length === 0 ? String(error) : parts.join(' <- ');
 }
 
 /** When the signal says that nobody waits for the run any more. */
@@ -97,8 +98,9 @@ export async function driveAll(
           await stack?.[Symbol.asyncDispose]();
           stack = undefined;
         }
-        if (kind === 'bucket' && versityGatewayPath() === null) {
-          const outcome = skippedFor(next, 'it takes the engine versitygw');
+        const engine = missingEngine(kind);
+        if (engine !== undefined) {
+          const outcome = skippedFor(next, `it takes the engine ${engine}`);
           outcomes.push(outcome);
           tell(outcome);
           continue;

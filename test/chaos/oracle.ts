@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import { RunFolder } from '../../src/runs/run-folder.ts';
+import { collectGarbage } from '../../src/runs/garbage-collection.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
 import { processesWith, until } from '../../test-support/processes.ts';
@@ -24,7 +25,7 @@ export interface Verdict {
 /** Whether the disturbed run ended as the one that nobody disturbed, and what it took. */
 export async function judge(
   scene: Scene,
-  { back, allowed, epochMayFail, specified }: Disturbance,
+  { back, allowed, epochMayFail, specified, leavesWork }: Disturbance,
   { heartbeatMs, ofWorker }: { heartbeatMs: number; ofWorker: boolean },
 ): Promise<Verdict> {
   scene.jobs.stop();
@@ -35,8 +36,10 @@ export async function judge(
   };
   const ledger = await stack.ledger(id);
   problems.push(...compare(ledger, stack.reference, specified));
-  const report = await verifyRun(new ObjectStore(stack.path('store')), new RunFolder(stack.path('runs'), id));
+  const [store, run] = [new ObjectStore(stack.path('store')), new RunFolder(stack.path('runs'), id)];
+  const report = await verifyRun(store, run);
   for (const { file, problem } of report.problems) problems.push(`${file}: ${problem}`);
+  if (leavesWork) await collectGarbage(store, [run], { keep: { last: 1_000, every: 1, best: true } });
   problems.push(
     ...scene.unexpected(),
     ...(await failedWorkflows(scene, epochMayFail ?? false)),
@@ -65,6 +68,13 @@ export async function judge(
     );
   }
   return { problems, duplicates, redone, seconds: secondsToResume(scene, back) };
+}
+
+/** An error with its causes, in a line. */
+export function describeError(error: unknown): string {
+  const parts: string[] = [];
+  for (let at = error; at instanceof Error; at = at.cause) parts.push(`${at.name}: ${at.message}`);
+  return parts.length === 0 ? String(error) : parts.join(' <- ');
 }
 
 function compare(ledger: string, reference: string, specified: Disturbance['specified']): string[] {
@@ -106,12 +116,17 @@ function firstDifference(left: string, right: string): string {
 /** Runs and epochs that Temporal shows as failed or timed out. */
 async function failedWorkflows({ stack, id }: Scene, epochMayFail: boolean): Promise<string[]> {
   const failed: string[] = [];
-  for await (const { workflowId, status } of stack.live.client.workflow.list({
+  const { workflow } = stack.live.client;
+  for await (const { workflowId, runId, status } of workflow.list({
     query: `WorkflowId = "${id}" OR WorkflowId STARTS_WITH "${id}/"`,
   })) {
     if (epochMayFail && workflowId !== id) continue;
-    if (status.name === 'FAILED' || status.name === 'TIMED_OUT')
-      failed.push(`${workflowId} is shown as ${status.name}`);
+    if (status.name !== 'FAILED' && status.name !== 'TIMED_OUT') continue;
+    const why: unknown = await workflow
+      .getHandle(workflowId, runId)
+      .result()
+      .catch((error: unknown) => describeError(error));
+    failed.push(`${workflowId} is shown as ${status.name}: ${String(why)}`);
   }
   return failed;
 }

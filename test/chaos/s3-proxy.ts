@@ -20,6 +20,9 @@ export class S3Proxy {
   struck = 0;
   #faults: S3ProxyFault[] = [];
   #busyUntil = 0;
+  /** Of a claim that waits for another one of the same number. */
+  #rival: { path: string; release: () => void } | undefined;
+  #holds = false;
   readonly #target: URL;
   readonly #server: Server;
 
@@ -47,9 +50,36 @@ export class S3Proxy {
     this.#busyUntil = Date.now() + ms;
   }
 
+  /** The next claim of a fence waits until another host claims the same number; then both go on at once. */
+  pairClaims(): void {
+    this.struck = 0;
+    this.#holds = true;
+  }
+
+  /** Whether a claim waits for its rival. */
+  get holdsClaim(): boolean {
+    return this.#rival !== undefined;
+  }
+
   reset(): void {
     this.spoil();
     this.#busyUntil = 0;
+    this.#holds = false;
+    this.#rival?.release();
+    this.#rival = undefined;
+  }
+
+  /** Holds a claim back, or lets the one go that was held back for it. */
+  async #pair(method: string, path: string): Promise<void> {
+    if (method !== 'PUT' || !path.includes('/fence/')) return;
+    if (this.#rival?.path === path) {
+      this.#rival.release();
+      this.#rival = undefined;
+      this.struck += 1;
+    } else if (this.#holds && this.#rival === undefined) {
+      this.#holds = false;
+      await new Promise<void>((release) => (this.#rival = { path, release }));
+    }
   }
 
   close(): Promise<void> {
@@ -70,6 +100,7 @@ export class S3Proxy {
     try {
       const { method = 'GET', url = '/', headers } = request;
       const body = await buffer(request);
+      await this.#pair(method, url);
       const fault = this.#faultFor(method);
       if (fault === 'busy') {
         response.writeHead(503, { 'content-type': 'application/xml' }).end(BUSY);

@@ -3,17 +3,19 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WrongWeights } from '../../src/inference/adapter-server.ts';
 import { createAdapterServer } from '../../src/inference/create-adapter-server.ts';
-import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
-import { ensurePolicyServed, withdrawPolicies } from '../../src/inference/publish.ts';
+import { DamagedModel, ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
+import { ensurePolicyServed, resendIfPolicyMissing, withdrawPolicies } from '../../src/inference/publish.ts';
 import { writeCanary } from '../../src/store/canaries.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
 import { ObjectStore } from '../../src/store/object-store.ts';
+import { shareFolder } from '../../src/store/shared-folders.ts';
 import { canaryPath } from '../../src/store/object-paths.ts';
 import { folderRef } from '../../src/store/references.ts';
 import type { FolderRef } from '../../src/store/references.ts';
 import type { PolicyVersion } from '../../src/types/run-state.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
+import { FakeS3 } from '../../test-support/fake-s3.ts';
 import { FakeSglang } from '../../test-support/fake-sglang.ts';
 import { FakeAdapters } from '../../test-support/fake-vllm.ts';
 import { fakeCanary, weightsIn } from '../../test-support/fake-weights.ts';
@@ -332,6 +334,33 @@ it('writes no entry for a name or a reference that leads out of the store, where
     await expect(publish({ name: bad, checkpoint: right })).rejects.toThrow(/its name cannot be served/);
   const withoutCount = { uri: 'any text', sha256: right.sha256, bytes: 1 };
   await expect(publish({ name: 'agent@1', checkpoint: withoutCount })).rejects.toThrow(InvalidArtifact);
+});
+
+it('fetches what this disk has lost of weights that are served, and sends the request again', async () => {
+  const { dependencies, store } = await someVllm();
+  await using s3 = await FakeS3.start();
+  shareFolder(store.root, s3.bucket('team', 2), 'store');
+  const folder = join(store.root, 'more');
+  await mkdir(folder);
+  await writeFile(join(folder, 'weights.txt'), 'more');
+  const checkpoint = await store.putFolder(folder);
+  const publish = () =>
+    ensurePolicyServed(dependencies, { type: 'embedded' }, { name, checkpoint, trainer_state: null });
+  await publish();
+  // As the policy server does: it reads this disk alone.
+  const send = async (): Promise<string> => {
+    try {
+      return await readFile(join(store.path(checkpoint), 'weights.txt'), 'utf8');
+    } catch {
+      throw new DamagedModel(store.path(checkpoint), 'missing');
+    }
+  };
+  await rm(store.path(checkpoint), { recursive: true });
+  expect(await resendIfPolicyMissing(send, publish)).toBe('more');
+  // What no bucket has is damaged, as before.
+  await rm(store.path(checkpoint), { recursive: true });
+  s3.objects.clear();
+  await expect(resendIfPolicyMissing(send, publish)).rejects.toThrow(InvalidArtifact);
 });
 
 it('binds a name to its weights once: other weights, and weights that are not stored, get no entry', async () => {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Damage } from '../../src/store/errors.ts';
 import { shareFolder } from '../../src/store/shared-folders.ts';
-import { openWork } from '../../src/store/work-folder.ts';
-import { SharedCheckpoints } from '../../src/training/shared-checkpoints.ts';
+import { openWork, workPath } from '../../src/store/work-folder.ts';
+import { removeEarlierJobs, SharedCheckpoints } from '../../src/training/shared-checkpoints.ts';
 import { FakeS3 } from '../../test-support/fake-s3.ts';
 import { someKey } from '../store/some-key.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
@@ -126,6 +126,26 @@ test('a bucket that is away is reported, and stops nothing', async () => {
   a.checkpoints.startSending(new AbortController().signal);
   await a.checkpoints.settle();
   expect(sentSteps(s3)).toEqual(['step-000002']);
+});
+
+test('a job removes from this disk what is left of its phase in earlier epochs, and nothing else', async () => {
+  const [s3, root] = [await someBucket(), await temporaryFolder()];
+  const keys = [
+    someKey({ epoch: 6 }),
+    someKey(),
+    someKey({ epoch: 8 }),
+    someKey({ epoch: 6, phase: 'cross-play' }),
+    someKey({ epoch: 6, phase: 'train-environment' }),
+    someKey({ epoch: 6, experiment: 'night-2' }),
+  ];
+  const [earlier = '', ...kept] = keys.map((key) => workPath(root, key));
+  for (const key of keys) await openWork(root, key);
+  await removeEarlierJobs(kept[0]!);
+  expect(await readdir(earlier)).toEqual(['fence']);
+  shareFolder(root, s3.bucket('team', 2), 'store');
+  await removeEarlierJobs(kept[0]!);
+  await expect(readdir(earlier)).rejects.toThrow('ENOENT');
+  for (const path of kept) expect(await readdir(path), path).toEqual(['fence']);
 });
 
 test('a worker that stops sends what its job has reached, and a job on another disk begins there', async () => {

@@ -4,7 +4,7 @@ import { until } from '../../../test-support/processes.ts';
 import type { FaultClass } from '../fault-class.ts';
 import { jobsOf } from '../oracle.ts';
 import type { S3ProxyFault } from '../s3-proxy.ts';
-import { patience } from '../scene.ts';
+import { epochActivities, patience } from '../scene.ts';
 import type { Scene } from '../scene.ts';
 
 const row = 'bucket busy, cut, away; disk of its host lost';
@@ -76,6 +76,26 @@ export const bucketClasses: FaultClass[] = [
       await loseDisk(scene);
       // The shards that it had under way, and the steps since the last checkpoint that was sent.
       return { back: await scene.newWorker(), allowed: { requests: 16, steps: 4, ...allowed } };
+    },
+  },
+  {
+    name: 'bucket: two hosts claim one fence at once',
+    row,
+    stack: 'bucket',
+    async inject(scene) {
+      const { proxy } = scene.stack.bucket!;
+      await scene.begin();
+      // Before what the training jobs of the epoch claim at the latest.
+      await scene.begun(scene.random.pick(epochActivities.slice(0, epochActivities.indexOf('trainAgent'))));
+      proxy.pairClaims();
+      await until(() => proxy.holdsClaim, patience, 'a claim');
+      // Its attempt ends, since no heartbeat comes, and the other host makes the next one.
+      scene.worker.signal('SIGSTOP');
+      const second = await scene.stack.secondHostsWorker();
+      scene.afterwards(() => second.stop());
+      await until(() => proxy.struck > 0, patience, 'the same claim of the other host');
+      scene.worker.signal('SIGCONT');
+      return { back: Date.now(), allowed: { requests: 16, steps: 4, ...allowed }, leavesWork: true };
     },
   },
 ];
