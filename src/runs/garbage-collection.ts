@@ -10,7 +10,15 @@ import { canaryPath, manifestPath, objectPath, tombstonePath } from '../store/ob
 import { MAX_LINES_BYTES, readPlainFile } from '../store/plain-files.ts';
 import { isFolderRef, refsIn } from '../store/references.ts';
 import type { Ref } from '../store/references.ts';
-import { measure, scanKeys, scanObjects, scanTemporaries, scanWork, urisInWork } from '../store/scan.ts';
+import {
+  measure,
+  measureWork,
+  scanKeys,
+  scanObjects,
+  scanTemporaries,
+  scanWork,
+  urisInWork,
+} from '../store/scan.ts';
 import type { RecordedKey } from '../store/scan.ts';
 import type { StoredFile } from '../store/shared-scan.ts';
 import { removeShared, removeSharedPath, writeShared } from '../store/shared-files.ts';
@@ -52,7 +60,7 @@ export async function planGarbage(
     path: string,
     { ref, before = Infinity }: { ref?: Ref; before?: number } = {},
   ) => {
-    const size = await measure(path);
+    const size = await measureItem(kind, path);
     if (size !== undefined && size.mtimeMs <= before) items.push({ kind, ...size, ...(ref && { ref }) });
   };
   await addWork(store, references, oldest, add);
@@ -112,9 +120,12 @@ async function addWork(
   }
 }
 
+const measureItem = (kind: GarbageKind, path: string): Promise<StoredFile | undefined> =>
+  kind === 'work' ? measureWork(path) : measure(path);
+
 async function remove({ root }: ObjectStore, { kind, path, ref, mtimeMs }: GarbageItem): Promise<boolean> {
   // Put or written again since it was listed: it is needed.
-  const now = await measure(path);
+  const now = await measureItem(kind, path);
   if (now === undefined || now.mtimeMs > mtimeMs) return false;
   if (ref !== undefined) await writeShared(tombstonePath(root, ref), canonicalJson({ ...ref, kind }));
   if (sharedPlace(path) !== undefined) {

@@ -23,7 +23,10 @@ const namesIn = async (folder: string): Promise<string[]> =>
 /** The same of the folders in it alone: a link to a folder is none. */
 async function foldersIn(folder: string): Promise<string[]> {
   const place = sharedPlace(folder);
-  if (place !== undefined) return place.bucket.folders(`${place.key}/`);
+  return place === undefined ? foldersOnDisk(folder) : place.bucket.folders(`${place.key}/`);
+}
+
+async function foldersOnDisk(folder: string): Promise<string[]> {
   const entries = (await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? [];
   return entries
     .filter((entry) => entry.isDirectory())
@@ -34,6 +37,14 @@ async function foldersIn(folder: string): Promise<string[]> {
 /** Size and age of a file, a folder or a link; undefined if it has gone meanwhile. */
 export async function measure(path: string): Promise<StoredFile | undefined> {
   return sharedPlace(path) === undefined ? measureOnDisk(path) : measureShared(path);
+}
+
+/** The same of a work folder, of which this disk may have a part that no bucket has: a job's files, a journal. */
+export async function measureWork(path: string): Promise<StoredFile | undefined> {
+  const onDisk = await measureOnDisk(path);
+  const shared = sharedPlace(path) === undefined ? undefined : await measureShared(path);
+  if (onDisk === undefined || shared === undefined) return onDisk ?? shared;
+  return { path, bytes: onDisk.bytes + shared.bytes, mtimeMs: Math.max(onDisk.mtimeMs, shared.mtimeMs) };
 }
 
 /** The same of what is on this disk, whatever a bucket has. */
@@ -83,11 +94,13 @@ export async function scanTemporaries(root: string, runFolders: string[]): Promi
   return temporaries.sort();
 }
 
-/** Work folders, with the experiment and epoch in their names. */
+/** Work folders, of this disk and of a bucket, with the experiment and epoch in their names. */
 export async function scanWork(root: string): Promise<{ path: string; experiment: string; epoch: number }[]> {
   const folders: { path: string; experiment: string; epoch: number }[] = [];
-  for (const experiment of await foldersIn(join(root, 'work'))) {
-    for (const name of await foldersIn(join(root, 'work', experiment))) {
+  const foldersHereToo = async (folder: string): Promise<Set<string>> =>
+    new Set([...(await foldersIn(folder)), ...(await foldersOnDisk(folder))]);
+  for (const experiment of await foldersHereToo(join(root, 'work'))) {
+    for (const name of await foldersHereToo(join(root, 'work', experiment))) {
       const epoch = /^(\d{4,})-.+-[0-9a-f]{12}$/.exec(name)?.[1];
       if (epoch !== undefined)
         folders.push({ path: join(root, 'work', experiment, name), experiment, epoch: Number(epoch) });

@@ -2,6 +2,7 @@ import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { collectGarbage, planGarbage } from '../../src/runs/garbage-collection.ts';
+import { shareHome } from '../../src/runs/connect-store.ts';
 import { verifyRun } from '../../src/runs/verify.ts';
 import { readCanary, writeCanary } from '../../src/store/canaries.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
@@ -9,6 +10,7 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import { PhaseCache } from '../../src/store/phase-cache.ts';
 import { canaryPath } from '../../src/store/object-paths.ts';
 import { openWork } from '../../src/store/work-folder.ts';
+import { FakeS3 } from '../../test-support/fake-s3.ts';
 import { someStore } from './some-run.ts';
 import type { Epoch } from './some-run.ts';
 import { filesIn } from './temporary-folder.ts';
@@ -190,33 +192,41 @@ describe('what nobody needs', () => {
     ).toEqual({ shard });
   });
 
-  test('finished work folders go; unfinished ones stay, with what their jobs read', async () => {
-    const made = await someStore();
-    const { run, epochs } = await made.someRun('a', 4);
-    const finished = await openWork(made.store.root, key(4));
-    const unfinished = await openWork(made.store.root, key(4, 'a', 'other'));
-    const abandoned = await openWork(made.store.root, key(2));
-    await new PhaseCache(made.store.root).record(key(4), {});
-    const batch = await made.store.putRecords([{ batch: 1 }]);
-    const old1 = epochs[1]?.trainerState;
-    if (old1 === undefined) throw new Error('the run has four epochs');
-    await writeFile(join(finished.path, 'log.txt'), 'x'.repeat(100));
-    await writeFile(
-      join(unfinished.path, 'job.json'),
-      JSON.stringify({ batch: made.store.path(batch), trainer_state: made.store.path(old1) }),
-    );
-    await Promise.all([made.store.path(batch), unfinished.path].map(old));
-    const report = await collectGarbage(made.store, [run], { keep: newest });
-    expect(report.bytes.work).toBe(100);
-    await made.store.checkAll([batch, old1]);
-    await expect(stat(finished.path)).rejects.toThrow('ENOENT');
-    await stat(unfinished.path);
-    await stat(abandoned.path);
-    await old(join(abandoned.path, 'fence'));
-    await old(abandoned.path);
-    await collectGarbage(made.store, [run], { keep: newest });
-    await expect(stat(abandoned.path)).rejects.toThrow('ENOENT');
-  });
+  // Of a run in a bucket, a disk may have work that another host has finished.
+  test.each(['on a disk', 'in a bucket'])(
+    'finished work folders go; unfinished ones stay: %s',
+    async (kind) => {
+      await using s3 = await FakeS3.start();
+      const made = await someStore((home) => {
+        const folders = { store: join(home, 'store'), runs: join(home, 'runs') };
+        if (kind === 'in a bucket') shareHome(s3.bucket(), folders);
+      });
+      const { run, epochs } = await made.someRun('a', 4);
+      const finished = await openWork(made.store.root, key(4));
+      const unfinished = await openWork(made.store.root, key(4, 'a', 'other'));
+      const abandoned = await openWork(made.store.root, key(2));
+      await new PhaseCache(made.store.root).record(key(4), {});
+      const batch = await made.store.putRecords([{ batch: 1 }]);
+      const old1 = epochs[1]?.trainerState;
+      if (old1 === undefined) throw new Error('the run has four epochs');
+      await writeFile(join(finished.path, 'log.txt'), 'x'.repeat(100));
+      await writeFile(
+        join(unfinished.path, 'job.json'),
+        JSON.stringify({ batch: made.store.path(batch), trainer_state: made.store.path(old1) }),
+      );
+      await Promise.all([made.store.path(batch), unfinished.path].map(old));
+      const report = await collectGarbage(made.store, [run], { keep: newest });
+      expect(report.bytes.work).toBe(100);
+      await made.store.checkAll([batch, old1]);
+      await expect(stat(finished.path)).rejects.toThrow('ENOENT');
+      await stat(unfinished.path);
+      await stat(abandoned.path);
+      await old(join(abandoned.path, 'fence'));
+      await old(abandoned.path);
+      await collectGarbage(made.store, [run], { keep: newest });
+      await expect(stat(abandoned.path)).rejects.toThrow('ENOENT');
+    },
+  );
 
   test('what killed processes left under temporary names goes, once it is old', async () => {
     const made = await someStore();
