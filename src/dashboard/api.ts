@@ -123,7 +123,7 @@ export interface TaskLine {
   successes: number;
   rate: number | null;
   /** p̂ that the filter goes by: the task's own, or that of its batch of variations. */
-  counted: number | null;
+  targetRate: number | null;
   keptForAgent: boolean | null;
   keptForSimulator: boolean | null;
 }
@@ -199,7 +199,7 @@ export interface ComparePage {
   /** The curves, each a run, or an arm with so many of them. */
   curves: { name: string; runs: number }[];
   /** What each curve has reached of each figure, where the shortest one of it ends. */
-  ends: { title: string; at: number | null; values: string[] }[];
+  reached: { title: string; at: number | null; values: string[] }[];
   /** Settings that differ: a value for each curve; of an arm whose runs differ, all of theirs. */
   differences: { field: string; values: string[] }[];
 }

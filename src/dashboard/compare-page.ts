@@ -1,8 +1,8 @@
 import type { EChartsOption, SeriesOption } from 'echarts';
 import { z } from 'zod';
-import { scoreAt } from '../comparison/learning-curve.ts';
 import { range } from '../numerics/arithmetic.ts';
 import { studentInterval } from '../numerics/student.ts';
+import type { StudentInterval } from '../numerics/student.ts';
 import { colorAt, line } from '../report/charts/options.ts';
 import { formatFixed } from '../report/format.ts';
 import { measured } from '../report/run-data.ts';
@@ -61,6 +61,7 @@ export function comparePage(runs: readonly ComparedRun[], { axis, by }: CompareQ
     ...figure,
     curves: curves.map(({ name, runs: own }) => ({
       name,
+      runs: own.length,
       points: own.map((run) => pointsOf(run, axis, figure.metric)).filter((points) => points.length > 0),
     })),
   }));
@@ -84,7 +85,7 @@ export function comparePage(runs: readonly ComparedRun[], { axis, by }: CompareQ
         ),
       };
     }),
-    ends: drawn.map(({ title, curves: own }) => endOf(title, own)),
+    reached: drawn.map(({ title, curves: own }) => reachedBy(title, own)),
     curves: curves.map(({ name, runs: own }) => ({ name, runs: own.length })),
     differences: differencesOf(curves.map(({ runs: own }) => own)),
   };
@@ -106,6 +107,7 @@ const optionOf = (axis: CompareAxis, series: SeriesOption[]): EChartsOption => (
 type Point = [used: number, value: number];
 interface Curve {
   name: string;
+  runs: number;
   /** Those of each run that has any. */
   points: Point[][];
 }
@@ -127,74 +129,73 @@ const GRID_POINTS = 40;
 /** Places on the axis that all means have, so that they are read beside each other. */
 function gridOf(curves: readonly Point[][]): number[] {
   if (curves.length === 0) return [];
-  const start = Math.min(...curves.map((points) => points[0]![0]));
-  const end = Math.max(...curves.map((points) => points.at(-1)![0]));
+  const [start, end] = [Math.min(...curves.map(firstPlace)), Math.max(...curves.map(lastPlace))];
   return range(GRID_POINTS + 1).map((step) => start + (step / GRID_POINTS) * (end - start));
 }
 
-const endsOf = (curves: readonly Point[][]): number => Math.min(...curves.map((points) => points.at(-1)![0]));
+const firstPlace = (points: readonly Point[]): number => points[0]![0];
+const lastPlace = (points: readonly Point[]): number => points.at(-1)![0];
 
-/** Mean and interval of several curves at a place that all of them reach. */
-const intervalAt = (curves: readonly Point[][], used: number) =>
-  studentInterval(
-    measured(
-      curves.map((points) =>
-        scoreAt(
-          points.map(([rollouts, score]) => ({ rollouts, score })),
-          used,
-        ),
-      ),
-    ),
-  );
+/** A curve's value at a place, linear between its points; null outside of them. Of equal places the last counts. */
+function valueAt(points: readonly Point[], used: number): number | null {
+  const right = points.findIndex(([place]) => place > used);
+  const left = points[(right === -1 ? points.length : right) - 1];
+  if (left === undefined) return null;
+  if (left[0] === used) return left[1];
+  if (right === -1) return null;
+  const [place, value] = points[right]!;
+  return left[1] + ((used - left[0]) / (place - left[0])) * (value - left[1]);
+}
+
+/** Mean and interval of several curves at a place; null if one of them does not reach it. */
+function intervalAt(curves: readonly Point[][], used: number): StudentInterval | null {
+  const values = measured(curves.map((points) => valueAt(points, used)));
+  return values.length < curves.length ? null : studentInterval(values);
+}
 
 /** What the curves of a figure have reached where the shortest of them ends. */
-function endOf(title: string, curves: readonly Curve[]): ComparePage['ends'][number] {
+function reachedBy(title: string, curves: readonly Curve[]): ComparePage['reached'][number] {
   const all = curves.flatMap(({ points }) => points);
   if (all.length === 0) return { title, at: null, values: curves.map(() => '–') };
-  const at = endsOf(all);
+  const at = Math.min(...all.map(lastPlace));
   return {
     title,
     at,
-    values: curves.map(({ points }) => {
+    values: curves.map(({ points, runs }) => {
       const interval = intervalAt(points, at);
       if (interval === null) return '–';
       const { mean, low, high } = interval;
       const spread =
         low === null || high === null ? '' : ` [${formatFixed(low, 3)}, ${formatFixed(high, 3)}]`;
-      return `${formatFixed(mean, 3)}${spread}`;
+      const share = points.length < runs ? ` of ${points.length} runs` : '';
+      return `${formatFixed(mean, 3)}${spread}${share}`;
     }),
   };
 }
 
-/** The mean of several curves and its interval, up to where the shortest ends. */
+/** The mean of several curves and its interval, where all of them are. */
 function meanOf(
   { name, curves, grid }: { name: string; curves: readonly Point[][]; grid: readonly number[] },
   index: number,
 ): SeriesOption[] {
   if (curves.length === 0) return [];
-  const end = endsOf(curves);
-  const start = Math.max(...curves.map((points) => points[0]![0]));
-  const bounds = [...grid.filter((used) => used >= start && used < end), end].map((used) => ({
-    used,
-    interval: intervalAt(curves, used),
-  }));
-  const bound = (side: 'low' | 'high'): Point[] =>
-    bounds.flatMap(({ used, interval }): Point[] => {
-      const value = interval?.[side] ?? null;
-      return value === null ? [] : [[used, value]];
-    });
-  const means = bounds.flatMap(({ used, interval }) =>
+  const [start, end] = [Math.max(...curves.map(firstPlace)), Math.min(...curves.map(lastPlace))];
+  const places = new Set([start, ...grid.filter((used) => used > start && used < end), end]);
+  const means = [...places].flatMap((used): [number, number, number | null, number | null][] => {
+    const interval = intervalAt(curves, used);
     // The interval is for the tool tip.
-    interval === null ? [] : [[used, interval.mean, interval.low, interval.high]],
-  );
+    return interval === null ? [] : [[used, interval.mean, interval.low, interval.high]];
+  });
+  const bound = (side: 2 | 3): Point[] =>
+    means.flatMap((mean): Point[] => (mean[side] === null ? [] : [[mean[0], mean[side]]]));
   const edge = {
     ...line(name, [], { color: colorAt(index), width: 1, dashed: true }),
     tooltip: { show: false },
   };
   return [
-    { ...line(name, [], { color: colorAt(index), width: 3 }), data: means, showSymbol: false },
-    { ...edge, data: bound('low'), showSymbol: false },
-    { ...edge, data: bound('high'), showSymbol: false },
+    { ...line(name, [], { color: colorAt(index), width: 3 }), data: means, showSymbol: means.length === 1 },
+    { ...edge, data: bound(2), showSymbol: false },
+    { ...edge, data: bound(3), showSymbol: false },
   ] as SeriesOption[];
 }
 

@@ -18,7 +18,8 @@ const MAX_INDEXES = 4;
 export const taskQuerySchema = z.object({
   kind: z.string().max(200).default(''),
   valid: z.enum(['', 'valid', 'invalid']).default(''),
-  kept: z.enum(['', 'kept', 'left out']).default(''),
+  // Addresses of an earlier version say `filtered`.
+  kept: z.enum(['', 'kept', 'left out', 'filtered']).default(''),
   agent: z.enum(['', 'kept', 'left out']).default(''),
   reason: z.string().max(1000).default(''),
   low: z.coerce.number().min(0).max(1).default(0),
@@ -165,7 +166,7 @@ const lineOf = (task: TaskEntry, index: number): TaskLine => ({
   attempts: task.attempts,
   successes: task.successes,
   rate: task.rate,
-  counted: task.counted,
+  targetRate: task.targetRate,
   keptForAgent: task.keptForAgent,
   keptForSimulator: task.keptForSimulator,
 });

@@ -215,12 +215,17 @@ const notStarted = (epochs: number): RunState => ({
   secondsLeft: null,
 });
 
-/** Epochs to go, by how many a second the runs under way commit together. */
-function timeLeft(runs: readonly RunState[]): number | null {
-  const toGo = ({ epoch, epochs }: RunState): number => Math.max(0, epochs - epoch);
-  const pace = sum(runs.map((run) => (run.secondsLeft ? toGo(run) / run.secondsLeft : 0)));
-  return pace === 0 ? null : sum(runs.map((run) => (run.isFinished ? 0 : toGo(run)))) / pace;
+/** Epochs that are left, by how many a second the runs under way commit together; at least what the longest takes. */
+export function timeLeft(runs: readonly RunState[]): number | null {
+  const remaining = ({ epoch, epochs }: RunState): number => Math.max(0, epochs - epoch);
+  const active = runs.filter(({ secondsLeft }) => secondsLeft !== null && secondsLeft > 0);
+  if (active.length === 0) return null;
+  const pace = sum(active.map((run) => remaining(run) / run.secondsLeft!));
+  const awaited = runs.filter(({ isFinished, state }) => !isFinished && !hasGivenUp.test(state));
+  return Math.max(sum(awaited.map(remaining)) / pace, ...active.map(({ secondsLeft }) => secondsLeft!));
 }
+
+const hasGivenUp = /^(failed|cancelled|terminated|timed out)/;
 
 function summaryOf(json: string): ComparisonPage['summary'] {
   const { primary, claims, notes } = summarySchema.parse(JSON.parse(json));

@@ -22,6 +22,7 @@ type PublishDependencies = Pick<ModelClients, 'adapterServers'> & { store: Objec
  * Makes a checkpoint reachable under its versioned name; false if nothing can be done, because the weights
  * are the server's own. Idempotent: a name always means the same weights, and each server of adapters is
  * asked by a canary whether it has them.
+ * @param isDamaged whether a server says that its disk no longer has the weights whole: what a bucket has is fetched
  * @throws WrongWeights, InvalidArtifact for a damaged checkpoint, ModelUnavailable if no server could load it,
  * RequestRefused
  */
@@ -29,11 +30,13 @@ export async function ensurePolicyServed(
   { store, adapterServers }: PublishDependencies,
   serving: ServingSettings,
   { name, checkpoint }: PolicyVersion,
+  isDamaged = false,
 ): Promise<boolean> {
   if (checkpoint === null) return false;
   requireServedName(name);
   parseRef(checkpoint);
   if (serving.type === 'embedded') {
+    if (isDamaged) await store.check(checkpoint);
     await writeServedEntry(store, name, checkpoint);
     return true;
   }
@@ -69,8 +72,8 @@ async function writeServedEntry(store: ObjectStore, name: string, checkpoint: Fo
   const before = await readJsonFile<unknown>(file, REMEDY).catch(() => undefined);
   const { path } = servedEntrySchema.safeParse(before).data ?? {};
   // This disk may have lost its copy since, or given it up for room: then it is fetched.
-  if (path === checkpoint.uri) return store.check(checkpoint);
   await store.requireAll(checkpoint);
+  if (path === checkpoint.uri) return;
   if (path !== undefined)
     throw new InvalidArtifact(file, 'it names other weights than are to be served under it', {}, REMEDY);
   // A torn entry is replaced, and so is a link in its place.
@@ -116,17 +119,18 @@ export async function withdrawPolicies(
 /**
  * Sends a request; if the server has forgotten the policy, or its disk no longer has the weights whole, publishes
  * it and sends the request once more.
- * @param publish as `ensurePolicyServed`, which fetches such weights if a bucket has them
+ * @param publish as `ensurePolicyServed`
  */
 export async function resendIfPolicyMissing<Response>(
   send: () => Promise<Response>,
-  publish: () => Promise<boolean>,
+  publish: (isDamaged: boolean) => Promise<boolean>,
 ): Promise<Response> {
   try {
     return await send();
   } catch (error) {
-    const isMissing = error instanceof ModelNotServed || error instanceof DamagedModel;
-    if (!isMissing || !(await publish())) throw error;
+    const isDamaged = error instanceof DamagedModel;
+    const isMissing = isDamaged || error instanceof ModelNotServed;
+    if (!isMissing || !(await publish(isDamaged))) throw error;
     return send();
   }
 }

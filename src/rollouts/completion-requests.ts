@@ -90,13 +90,22 @@ export async function openCompletionClient(
       ms_since_last: milliseconds,
     }),
   });
-  const publish = async (model: string): Promise<boolean> => {
+  // Many requests are under way at once: what one of them finds missing is published once for all.
+  const publishing = new Map<string, Promise<boolean>>();
+  const publish = (model: string, isDamaged: boolean): Promise<boolean> => {
     const policy = policies.find(({ name }) => name === model);
-    return policy !== undefined && ensurePolicyServed(dependencies, routes.to(model).serving, policy);
+    if (policy === undefined) return Promise.resolve(false);
+    const begun =
+      publishing.get(model) ??
+      ensurePolicyServed(dependencies, routes.to(model).serving, policy, isDamaged).finally(() =>
+        publishing.delete(model),
+      );
+    publishing.set(model, begun);
+    return begun;
   };
   const { signal } = dependencies.activityContext();
   const send = <Response>(model: string, request: () => Promise<Response>): Promise<Response> =>
-    resendIfPolicyMissing(request, () => publish(model));
+    resendIfPolicyMissing(request, (isDamaged) => publish(model, isDamaged));
   let logprobs: Journal<number[]> | undefined;
   let comparisons: Journal<Compared> | undefined;
   const contextLength = await recordedContextLengths(client, (model) =>

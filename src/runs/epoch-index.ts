@@ -34,7 +34,7 @@ const taskEntrySchema = z.object({
   /** p̂, in [0, 1]; null if nothing was measured. */
   rate: z.number().nullable(),
   /** p̂ that the filter and the simulator's reward go by: the task's own or its batch's. */
-  counted: z.number().nullable(),
+  targetRate: z.number().nullable(),
   keptForAgent: z.boolean().nullable(),
   keptForSimulator: z.boolean().nullable(),
   places: z.object({
@@ -197,15 +197,15 @@ const entryOf = (task: Placed<TaskRecord>): TaskEntry => ({
   attempts: 0,
   successes: 0,
   rate: null,
-  counted: null,
+  targetRate: null,
   keptForAgent: null,
   keptForSimulator: null,
   places: { task: task.place, score: null, decision: null, rewards: [], traces: [] },
 });
 
 function addScore(entry: TaskEntry, score: Placed<ScoreRecord>): void {
-  const { attempts, successes, success_rate: rate, target_rate: counted } = score;
-  Object.assign(entry, { attempts, successes, rate, counted });
+  const { attempts, successes, success_rate: rate, target_rate: targetRate } = score;
+  Object.assign(entry, { attempts, successes, rate, targetRate });
   entry.places.score = score.place;
 }
 

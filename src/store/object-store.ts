@@ -13,8 +13,8 @@ import { manifestPath, objectPath, tombstonePath } from './object-paths.ts';
 import { followNoLinksBelow } from './real-place.ts';
 import { fileRef, folderRef, isFolderRef, refsIn } from './references.ts';
 import type { FileRef, FolderRef, Ref } from './references.ts';
-import { sharedPlace } from './shared-folders.ts';
-import { discardCopy, discardObject, fetchObject, nameFolder, publishObject } from './shared-objects.ts';
+import { readObject } from './object-copies.ts';
+import { fetchObject, nameFolder, publishObject } from './shared-objects.ts';
 
 /** Smaller files are read whole, so that the parsed bytes are the hashed ones. */
 const WHOLE_FILE_BYTES = 1 << 18;
@@ -201,24 +201,8 @@ export class ObjectStore {
     return this.#withCopy(ref, () => readChecked(this.root, ref));
   }
 
-  /** Reads an object; a copy of a shared one that is damaged is fetched again, once. */
-  async #withCopy<T>(ref: Ref, read: () => Promise<T>): Promise<T> {
-    const isCopy = sharedPlace(this.path(ref)) !== undefined;
-    if (!(await fetchObject(this.root, ref, this.#onTransferred)) || !isCopy) return read();
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof InvalidArtifact)) throw error;
-      this.#onDamage({ file: error.file, problem: `${error.problem}; it is fetched again` });
-      await discardCopy(this.root, ref);
-    }
-    if (!(await fetchObject(this.root, ref, this.#onTransferred))) return read();
-    try {
-      return await read();
-    } catch (error) {
-      if (error instanceof InvalidArtifact) await discardObject(this.root, ref);
-      throw error;
-    }
+  #withCopy<T>(ref: Ref, read: () => Promise<T>): Promise<T> {
+    return readObject(this.root, ref, read, { onDamage: this.#onDamage, onTransferred: this.#onTransferred });
   }
 }
 

@@ -97,10 +97,10 @@ export async function scanTemporaries(root: string, runFolders: string[]): Promi
 /** Work folders, of this disk and of a bucket, with the experiment and epoch in their names. */
 export async function scanWork(root: string): Promise<{ path: string; experiment: string; epoch: number }[]> {
   const folders: { path: string; experiment: string; epoch: number }[] = [];
-  const foldersHereToo = async (folder: string): Promise<Set<string>> =>
+  const allFolders = async (folder: string): Promise<Set<string>> =>
     new Set([...(await foldersIn(folder)), ...(await foldersOnDisk(folder))]);
-  for (const experiment of await foldersHereToo(join(root, 'work'))) {
-    for (const name of await foldersHereToo(join(root, 'work', experiment))) {
+  for (const experiment of await allFolders(join(root, 'work'))) {
+    for (const name of await allFolders(join(root, 'work', experiment))) {
       const epoch = /^(\d{4,})-.+-[0-9a-f]{12}$/.exec(name)?.[1];
       if (epoch !== undefined)
         folders.push({ path: join(root, 'work', experiment, name), experiment, epoch: Number(epoch) });

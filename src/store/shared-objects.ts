@@ -1,7 +1,6 @@
 /** Objects of a store whose bucket has them all: this disk has copies of those that were used here. */
-import { lstat, rename, rm, utimes } from 'node:fs/promises';
+import { lutimes, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Mutex } from 'async-mutex';
 import { atomicRemove, atomicWrite, makeFolder, syncFolder, temporaryName } from './atomic-write.ts';
 import type { Bucket } from './bucket.ts';
 import type { OnTransferred } from './bucket-transfers.ts';
@@ -11,12 +10,13 @@ import { errorCode, undefinedIfMissing, withDiskErrors } from './errors.ts';
 import { readManifest } from './object-integrity.ts';
 import { canaryPath, manifestPath, objectPath, tombstonePath } from './object-paths.ts';
 import { isFolderRef } from './references.ts';
+import { PathMutexes } from './path-mutexes.ts';
 import type { FolderRef, Ref } from './references.ts';
 import { removeSharedPath } from './shared-files.ts';
 import { sharedPlace } from './shared-folders.ts';
 
 /** Fetches of one object at a time: activities that need the same wait for the first. */
-const fetching = new Map<string, Mutex>();
+const fetching = new PathMutexes();
 
 /**
  * Puts a copy of an object on this disk, unless it is there. Its bytes are for the caller to check.
@@ -27,24 +27,22 @@ export async function fetchObject(root: string, ref: Ref, onTransferred?: OnTran
   const path = objectPath(root, ref);
   const place = sharedPlace(path);
   if (place === undefined) return true;
-  const mutex = fetching.get(path) ?? new Mutex();
-  fetching.set(path, mutex);
-  try {
-    return await mutex.runExclusive(async () => {
-      if ((await undefinedIfMissing(lstat(path))) !== undefined) {
-        // The cache keeps what was used last.
-        await withDiskErrors(path, () => utimes(path, new Date(), new Date()));
-        return true;
-      }
-      await removeExcessCopies(root);
-      return isFolderRef(ref)
-        ? fetchFolder(root, ref, { bucket: place.bucket, onTransferred })
-        : fetchFile(path, { bucket: place.bucket, key: place.key, limit: ref.bytes + 1, onTransferred });
-    });
-  } finally {
-    if (!mutex.isLocked()) fetching.delete(path);
-  }
+  return fetching.runExclusive(path, async () => {
+    if (await isMarkedAsUsed(path)) return true;
+    await removeExcessCopies(root);
+    return isFolderRef(ref)
+      ? fetchFolder(root, ref, { bucket: place.bucket, onTransferred })
+      : fetchFile(path, { bucket: place.bucket, key: place.key, limit: ref.bytes + 1, onTransferred });
+  });
 }
+
+/** Whether there is a copy, which the cache then keeps for longer. */
+const isMarkedAsUsed = (path: string): Promise<boolean> =>
+  withDiskErrors(
+    path,
+    async () =>
+      (await undefinedIfMissing(lutimes(path, new Date(), new Date()).then(() => true))) !== undefined,
+  );
 
 /** Sends an object of this disk to the bucket, a folder's manifest last. @throws StoreUnavailable */
 export async function publishObject(root: string, ref: Ref, onTransferred?: OnTransferred): Promise<void> {
@@ -62,8 +60,9 @@ export async function publishObject(root: string, ref: Ref, onTransferred?: OnTr
 
 /** Removes this disk's copy of an object. @throws StoreUnavailable */
 export async function discardCopy(root: string, ref: Ref): Promise<void> {
-  await atomicRemove(objectPath(root, ref));
+  // First the manifest: a folder that is gone is fetched by whoever looks, with a manifest that has to stay.
   if (isFolderRef(ref)) await rm(manifestPath(root, ref), { force: true });
+  await atomicRemove(objectPath(root, ref));
 }
 
 /** Removes a damaged object from disk and bucket, so that whoever makes it again is not told that it is there. */

@@ -40,7 +40,7 @@ export async function trainPolicy(
   request: JobRequest,
 ): Promise<Trained & { result: JobResult }> {
   const folder = await context.work();
-  await removeEarlierJobs(folder.path);
+  await removeEarlierJobs(folder.path, dependencies.onDamage);
   const { result, tokensPerMicroBatch } = await runPolicyJob(dependencies, context, request);
   const [checkpoint, trainer_state] = await storeOutput(dependencies, folder.path, result);
   if (result.canary) await writeCanary(dependencies.store.root, checkpoint, result.canary);

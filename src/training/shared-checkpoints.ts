@@ -35,16 +35,19 @@ interface SentCheckpoint {
  * epochs: another host has finished them. On a disk of its own whoever finishes work removes it.
  * @param workFolder of the job, `<epoch>-<phase>-<hash>`
  */
-export async function removeEarlierJobs(workFolder: string): Promise<void> {
-  const [folder, own] = [dirname(workFolder), jobPlace(workFolder)];
+export async function removeEarlierJobs(workFolder: string, onDamage: OnDamage): Promise<void> {
+  const [folder, own] = [dirname(workFolder), parseJobName(workFolder)];
   if (sharedPlace(workFolder) === undefined || own === undefined) return;
   for (const name of await readdir(folder)) {
-    const earlier = jobPlace(name);
-    if (earlier?.phase === own.phase && earlier.epoch < own.epoch) await atomicRemove(join(folder, name));
+    const earlier = parseJobName(name);
+    if (earlier?.phase === own.phase && earlier.epoch < own.epoch)
+      await atomicRemove(join(folder, name)).catch((error: unknown) =>
+        onDamage({ file: join(folder, name), problem: `it is not needed, and stays: ${String(error)}` }),
+      );
   }
 }
 
-function jobPlace(path: string): { epoch: number; phase: string } | undefined {
+function parseJobName(path: string): { epoch: number; phase: string } | undefined {
   const [, epoch, phase] = /^(\d{4,})-(.+)-[0-9a-f]{12}$/.exec(basename(path)) ?? [];
   return epoch === undefined || phase === undefined ? undefined : { epoch: Number(epoch), phase };
 }

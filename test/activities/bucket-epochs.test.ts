@@ -1,4 +1,4 @@
-import { readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
@@ -63,6 +63,9 @@ test('a run of two hosts that share a bucket alone has the ledger of a run on on
   const homes = [await memoryFolder(), await memoryFolder()];
   for (const home of homes)
     shareHome(s3.bucket('team'), { store: join(home, 'store'), runs: join(home, 'runs') });
+  // Of epoch 0, what another host has finished.
+  const earlier = join(homes[0]!, 'store', 'work', id, `0000-train-agent-${'0'.repeat(12)}`);
+  await mkdir(earlier, { recursive: true });
   const ledger = await runOn(homes, async (epoch) => {
     if (epoch !== 2) return;
     // The disk of a host is lost.
@@ -74,6 +77,7 @@ test('a run of two hosts that share a bucket alone has the ledger of a run on on
   const report = await verifyRun(store, new RunFolder(join(homes[1]!, 'runs'), id));
   expect(report).toMatchObject({ lines: EPOCHS + 1, problems: [] });
   // No work is left: what was recorded is done.
+  await expect(readdir(earlier)).rejects.toThrow('ENOENT');
   expect([...s3.objects.keys()].filter((key) => key.includes('/work/'))).toEqual([]);
 }, 240_000);
 

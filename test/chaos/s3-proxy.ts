@@ -21,7 +21,7 @@ export class S3Proxy {
   #faults: S3ProxyFault[] = [];
   #busyUntil = 0;
   /** Of a claim that waits for another one of the same number. */
-  #rival: { path: string; release: () => void } | undefined;
+  #rival: { path: string; token: string; release: () => void } | undefined;
   #holds = false;
   readonly #target: URL;
   readonly #server: Server;
@@ -70,15 +70,16 @@ export class S3Proxy {
   }
 
   /** Holds a claim back, or lets the one go that was held back for it. */
-  async #pair(method: string, path: string): Promise<void> {
+  async #pair(method: string, path: string, token: string): Promise<void> {
     if (method !== 'PUT' || !path.includes('/fence/')) return;
-    if (this.#rival?.path === path) {
+    // The same host may send its claim again.
+    if (this.#rival?.path === path && this.#rival.token !== token) {
       this.#rival.release();
       this.#rival = undefined;
       this.struck += 1;
     } else if (this.#holds && this.#rival === undefined) {
       this.#holds = false;
-      await new Promise<void>((release) => (this.#rival = { path, release }));
+      await new Promise<void>((release) => (this.#rival = { path, token, release }));
     }
   }
 
@@ -100,7 +101,7 @@ export class S3Proxy {
     try {
       const { method = 'GET', url = '/', headers } = request;
       const body = await buffer(request);
-      await this.#pair(method, url);
+      await this.#pair(method, url, body.toString());
       const fault = this.#faultFor(method);
       if (fault === 'busy') {
         response.writeHead(503, { 'content-type': 'application/xml' }).end(BUSY);

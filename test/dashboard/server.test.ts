@@ -210,7 +210,7 @@ describe('what it answers', () => {
     expect(agents.tasks.map(({ id }) => id)).toEqual(
       all.tasks.filter(({ keptForAgent }) => keptForAgent === false).map(({ id }) => id),
     );
-    expect(all.tasks.every(({ counted, rate }) => counted === rate)).toBe(true);
+    expect(all.tasks.every(({ targetRate, rate }) => targetRate === rate)).toBe(true);
     const between = await tasksOf('/api/runs/made/epochs/7/tasks?low=0.2&high=0.7');
     expect(between.tasks.every(({ rate }) => rate !== null && rate >= 0.2 && rate <= 0.7)).toBe(true);
     expect((await tasksOf('/api/runs/made/epochs/7/tasks?offset=30')).tasks).toEqual(all.tasks.slice(30));
@@ -234,7 +234,7 @@ describe('what it answers', () => {
     expect(page.runs.map(({ id }) => id)).toEqual(['made', 'longer']);
     expect(page.differences).toEqual([{ field: 'epochs', values: ['40', '41'] }]);
     expect(page.curves.map(({ name }) => name)).toEqual(['made', 'longer']);
-    const ends = page.ends.map(({ title, at, values }) => [title, at, ...values]);
+    const ends = page.reached.map(({ title, at, values }) => [title, at, ...values]);
     // The shorter one has made 2 epochs of 32 tasks with 8 attempts each.
     expect(ends[1]).toEqual([
       'Success on the simulator’s tasks, p̂',
@@ -256,6 +256,15 @@ describe('what it answers', () => {
     expect(rollouts[0]).toBe(0);
   });
 
+  test.each(['rollouts', 'tokens', 'seconds', 'epochs'])('runs and arms along %s', async (axis) => {
+    for (const by of ['run', 'arm']) {
+      const page = await served.json<ComparePage>(`/api/compare?runs=made,longer&axis=${axis}&by=${by}`);
+      const { at, values } = page.reached[1]!;
+      expect(at).toBeGreaterThan(0);
+      for (const text of values) expect(text).toMatch(/^0\.\d{3}/);
+    }
+  });
+
   test('the mean of an arm’s runs with its interval', async () => {
     const page = await served.json<ComparePage>('/api/compare?runs=made,longer&axis=epochs&by=arm');
     const series = page.figures[1]!.option.series as { name: string; data: number[][] }[];
@@ -268,7 +277,7 @@ describe('what it answers', () => {
     expect(high).toBeGreaterThan(mean!);
     expect([page.curves, page.differences]).toEqual([[{ name: 'genenv-tuned', runs: 2 }], []]);
     const [shownMean, shownLow, shownHigh] = [mean!, low!, high!].map((value) => formatFixed(value, 3));
-    expect(page.ends[1]!.values).toEqual([`${shownMean} [${shownLow}, ${shownHigh}]`]);
+    expect(page.reached[1]!.values).toEqual([`${shownMean} [${shownLow}, ${shownHigh}]`]);
     await rm(join(home, 'runs', 'longer'), { recursive: true });
   });
 });

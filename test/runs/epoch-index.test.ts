@@ -41,7 +41,7 @@ describe('the index of an epoch', () => {
     const scores = await recordsOf<ScoreRecord>(outputs.scores);
     expect(tasks.map(({ id }) => id)).toEqual(records.map(({ id }) => id));
     expect(tasks.map(({ rate }) => rate)).toEqual(scores.map(({ success_rate }) => success_rate));
-    expect(tasks.map(({ counted }) => counted)).toEqual(scores.map(({ target_rate }) => target_rate));
+    expect(tasks.map(({ targetRate }) => targetRate)).toEqual(scores.map(({ target_rate }) => target_rate));
     expect(tasks.find(({ valid }) => !valid)?.reason).toBe(
       records.find(({ valid }) => !valid)?.invalid_reason,
     );

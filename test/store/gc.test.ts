@@ -205,6 +205,9 @@ describe('what nobody needs', () => {
       const finished = await openWork(made.store.root, key(4));
       const unfinished = await openWork(made.store.root, key(4, 'a', 'other'));
       const abandoned = await openWork(made.store.root, key(2));
+      // A claim is a UUID, on the disk and in the bucket.
+      await finished.claim();
+      const claimed = kind === 'in a bucket' ? 72 : 36;
       await new PhaseCache(made.store.root).record(key(4), {});
       const batch = await made.store.putRecords([{ batch: 1 }]);
       const old1 = epochs[1]?.trainerState;
@@ -216,13 +219,24 @@ describe('what nobody needs', () => {
       );
       await Promise.all([made.store.path(batch), unfinished.path].map(old));
       const report = await collectGarbage(made.store, [run], { keep: newest });
-      expect(report.bytes.work).toBe(100);
+      expect(report.bytes.work).toBe(100 + claimed);
       await made.store.checkAll([batch, old1]);
       await expect(stat(finished.path)).rejects.toThrow('ENOENT');
       await stat(unfinished.path);
       await stat(abandoned.path);
-      await old(join(abandoned.path, 'fence'));
-      await old(abandoned.path);
+      const age = async () => {
+        for (const path of ['fence/1', 'fence', '']) await old(join(abandoned.path, path));
+      };
+      await abandoned.claim();
+      await age();
+      await collectGarbage(made.store, [run], { keep: newest });
+      // Another host may have claimed it a moment ago.
+      const isThere = await stat(abandoned.path).then(
+        () => true,
+        () => false,
+      );
+      expect(isThere).toBe(kind === 'in a bucket');
+      for (const object of s3.objects.values()) object.modified = new Date('2020-01-01');
       await collectGarbage(made.store, [run], { keep: newest });
       await expect(stat(abandoned.path)).rejects.toThrow('ENOENT');
     },

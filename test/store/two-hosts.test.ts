@@ -1,5 +1,6 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { shareHome } from '../../src/runs/connect-store.ts';
 import { copyRun } from '../../src/runs/copy-run.ts';
@@ -42,6 +43,25 @@ describe('copies on the disk of a host', () => {
     shared.s3.objects.set(`team/store/${ref.uri}`, { ...stored, data: Buffer.from('other bytes') });
     await expect(b.store.check(ref)).rejects.toThrow(/altered or torn/);
     await a.store.putRecords(records);
+    await b.store.check(ref);
+  });
+
+  test('of many that find a copy damaged at once none takes the object from the bucket', async () => {
+    await using shared = await sharedBucket();
+    const [a, b] = hostsOf(shared);
+    const source = join(await temporaryFolder(), 'checkpoint');
+    await mkdir(source);
+    await writeFile(join(source, 'model.safetensors'), 'weights');
+    const ref = await a.store.putFolder(source);
+    for (let round = 0; round < 12; round += 1) {
+      await a.store.check(ref);
+      await writeFile(join(a.store.path(ref), 'model.safetensors'), 'damaged');
+      const checks = Array.from({ length: 8 }, async (_, index) => {
+        await sleep(index * (round % 4));
+        await a.store.check(ref);
+      });
+      await Promise.all(checks);
+    }
     await b.store.check(ref);
   });
 

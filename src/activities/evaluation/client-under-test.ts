@@ -34,7 +34,7 @@ export function createClientUnderTest(
     answer: (questions, signal) =>
       resendIfPolicyMissing(
         () => client.answer(questions, signal),
-        () => ensurePolicyServed(dependencies, serving, policy.version),
+        (isDamaged) => ensurePolicyServed(dependencies, serving, policy.version, isDamaged),
       ),
   };
 }

@@ -88,7 +88,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
       <DataTable
         label="What was reached"
         title="What was reached, where the shortest curve ends"
-        rows={page.ends}
+        rows={page.reached}
         columns={[
           { name: 'Figure', kind: 'heading', cell: ({ title }) => title },
           {
@@ -96,7 +96,7 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
             kind: 'figure',
             cell: ({ at }) => (at === null ? '–' : formatNumber(at)),
           },
-          ...page.curves.map(({ name, runs }, index): Column<ComparePageData['ends'][number]> => ({
+          ...page.curves.map(({ name, runs }, index): Column<ComparePageData['reached'][number]> => ({
             name: runs > 1 ? `${name}, ${runs} runs` : name,
             kind: 'figure',
             cell: ({ values }) => values[index],

@@ -167,7 +167,7 @@ const taskColumns = (
           name: 'p̂ of its batch',
           hint: hints.batch,
           kind: 'figure',
-          cell: ({ counted }) => formatRate(counted),
+          cell: ({ source, targetRate }) => (source === 'new' ? formatRate(targetRate) : '–'),
         } satisfies Column<TaskLine>,
       ]
     : []),

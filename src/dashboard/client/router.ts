@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A place in the dashboard: `#/runs/laptop/epochs/7?kept=filtered`. */
+/** A place in the dashboard: `#/runs/laptop/epochs/7?kept=kept`. */
 export interface Place {
   parts: string[];
   query: URLSearchParams;

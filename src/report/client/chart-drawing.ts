@@ -85,10 +85,17 @@ function tipOf({ series, xAxis, yAxis }: { series: object[]; xAxis: Axis; yAxis:
   return xAxis.type === 'value' ? { formatter: placeTip(xAxis) } : { valueFormatter: shortNumber };
 }
 
+interface Tipped {
+  marker: string;
+  seriesName: string;
+  value: (number | null)[];
+}
+
 /** All curves at a place of a measured axis; a mean has the bounds of its interval behind it. */
 const placeTip =
   (xAxis: Axis) =>
-  (curves: { marker: string; seriesName: string; value: (number | null)[] }[]): string => {
+  (tipped: Tipped | Tipped[]): string => {
+    const curves = [tipped].flat();
     const place = `${shortNumber(curves[0]?.value[0])} ${xAxis.name ?? ''}`;
     const rows = curves.map(({ marker, seriesName, value: [, mean, low = null, high = null] }) => {
       const interval = low === null || high === null ? '' : ` [${shortNumber(low)}, ${shortNumber(high)}]`;

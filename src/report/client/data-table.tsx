@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Facts } from './parts.tsx';
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -34,8 +35,21 @@ export function DataTable<Row>({ label, title, children, ...table }: DataTablePr
     <Scroll label={label}>
       {title !== undefined && <h3>{title}</h3>}
       <Table {...table} />
+      <Hints columns={table.columns} />
       {children}
     </Scroll>
+  );
+}
+
+/** What columns mean, for those who have no pointer too. */
+function Hints<Row>({ columns }: Pick<DataTableProps<Row>, 'columns'>) {
+  const facts = columns.flatMap(({ name, hint }) => (hint === undefined ? [] : [[name, hint] as const]));
+  if (facts.length === 0) return null;
+  return (
+    <details class="hints">
+      <summary>What the columns mean</summary>
+      <Facts facts={facts} />
+    </details>
   );
 }
 

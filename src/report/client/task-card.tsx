@@ -130,7 +130,10 @@ const Meanings = () => (
 
 const meanings: readonly (readonly [string, string])[] = [
   ['p̂', 'share of the attempts that the agent solved'],
-  ['p̂ of its batch', 'mean over the variations of one seed prompt, where filter and reward go by it (paper)'],
+  [
+    'p̂ of its batch',
+    'mean over the variations of one seed prompt; in such a run it decides about filter and reward',
+  ],
   ['simulator’s reward', 'R_env = exp(−β (p̂ − α)²): 1 for a task at the edge of the agent’s ability'],
   ['guard factor', 'what the guards leave of the task’s weight in the regression, 0 to 1'],
   ['frozen agent', 'share that the agent of epoch 0 solved: what is hard for it alone is learnt'],
