@@ -58,7 +58,8 @@ describe.skipIf(versityGatewayPath() === null)('workers with separate disks and 
       await committed(3);
       // The disk of the second host is lost with all that it had copies of; `store.json` is its operator's.
       for (const name of await readdir(homes[1]))
-        if (name !== 'store.json') await rm(join(homes[1], name), { recursive: true, force: true });
+        if (name !== 'store.json')
+          await rm(join(homes[1], name), { recursive: true, force: true, maxRetries: 10 });
       await mkdir(join(homes[1], 'stack', 'devices'), { recursive: true });
       await handle.result();
       expect(second.alive).toBe(true);

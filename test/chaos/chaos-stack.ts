@@ -34,6 +34,8 @@ const experimentFiles: Record<StackKind, Record<string, unknown>> = {
     epochs: 2,
     'trainer.launcher': { type: 'slurm' },
     'agent.training.stepsPerEpoch': 4,
+    // Lines of progress alone show that a job lives, and it imports torch first.
+    'durability.heartbeatSeconds': 20,
   }),
 };
 

@@ -143,12 +143,13 @@ async function leftovers({ stack, id }: Scene): Promise<string[]> {
   ];
 }
 
-/** Processes that hold a file of the folder open: a job has its log and its lock there. */
+/** Processes of jobs: they name the folder, or hold a file of it open, since log and lock are there. */
 export const jobsOf = (home: string, work: string): number[] =>
   processesWith(
     (folder) =>
-      readFileSync(`${folder}/environ`, 'utf8').includes(`GENENV_HOME=${home}\0`) &&
-      readdirSync(`${folder}/fd`).some((fd) => linkOf(`${folder}/fd/${fd}`).startsWith(`${work}/`)),
+      readFileSync(`${folder}/cmdline`, 'utf8').includes(`genenv_trainer\0job\0${work}/`) ||
+      (readFileSync(`${folder}/environ`, 'utf8').includes(`GENENV_HOME=${home}\0`) &&
+        readdirSync(`${folder}/fd`).some((fd) => linkOf(`${folder}/fd/${fd}`).startsWith(`${work}/`))),
   );
 
 const linkOf = (path: string): string => {

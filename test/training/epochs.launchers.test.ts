@@ -23,7 +23,12 @@ async function outcomeOf(launcher: object, environment: NodeJS.ProcessEnv = {}):
   await using stack = await LiveStack.start(environment);
   await stack.policyReady();
   await stack.startWorker();
-  const file = withFields(tinyExperiment(), { epochs: EPOCHS, 'trainer.launcher': launcher });
+  const file = withFields(tinyExperiment(), {
+    epochs: EPOCHS,
+    'trainer.launcher': launcher,
+    // Lines of progress alone show that a job lives, and it imports torch first.
+    'durability.heartbeatSeconds': 60,
+  });
   await stack.startRun('scheduled', file);
   await runEnds(stack.client, 'scheduled', 15 * MINUTES);
   return stack.entries('scheduled').map(({ epoch, outputs, metrics }) => ({ epoch, outputs, metrics }));

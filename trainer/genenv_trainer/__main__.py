@@ -6,6 +6,7 @@ import sys
 
 from genenv_trainer.file_mode import set_file_mask
 from genenv_trainer.output_streams import survive_print_failures
+from genenv_trainer.torchrun_agent import end_with_agent
 
 
 def parser() -> argparse.ArgumentParser:
@@ -35,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     args = parser().parse_args()
+    # First of all: a rank that stands still while it imports torch has to end too.
+    end_with_agent(os.environ)
     survive_print_failures()
     set_file_mask(os.environ.get("GENENV_UMASK"))
     # Read when transformers and peft load: what a folder names is not asked for on the internet.

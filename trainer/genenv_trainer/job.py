@@ -19,7 +19,7 @@ from genenv_trainer.errors import (
 )
 from genenv_trainer.job_config import JobConfig, load_job
 from genenv_trainer.job_trace import JobTrace
-from genenv_trainer.ranks import Ranks, end_with_agent
+from genenv_trainer.ranks import Ranks
 from genenv_trainer.stop_conditions import StopConditions
 from genenv_trainer.work_folder import POLL_SECONDS, Lock, WorkFolder, refuse_links, wait_for_lock, write_json
 
@@ -41,7 +41,6 @@ def run_job(folder: str) -> int:
     trace, kind_of_job = None, "unknown"
     try:
         ranks = Ranks.of(os.environ)
-        end_with_agent(os.environ)
         refuse_links(path)
         trace = JobTrace(path, os.environ) if ranks.is_first else None
         job = load_job(path / "job.json")

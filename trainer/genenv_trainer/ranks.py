@@ -4,11 +4,9 @@ What a job writes does not depend on their number: a micro-batch is computed by 
 added up in the order of the micro-batches (gradient_sum.py).
 """
 
-import ctypes
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -163,18 +161,6 @@ class Ranks:
         texts = [torch.empty(longest, dtype=torch.uint8) for _ in range(self.size)]
         _collective(lambda: dist.all_gather(texts, own))
         return [json.loads(text.numpy().tobytes()) for text in texts]
-
-
-def end_with_agent(environment: Mapping[str, str]) -> None:
-    """A process that torchrun has started is killed when torchrun ends, however it ends (on Linux): what has no
-    agent keeps its device, and nobody ends it."""
-    if "TORCHELASTIC_RUN_ID" not in environment or sys.platform != "linux":
-        return
-    parent = os.getppid()
-    set_parent_death_signal = 1
-    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _number(environment: Mapping[str, str], name: str, default: int) -> int:
