@@ -70,7 +70,9 @@ export function comparePage(runs: readonly ComparedRun[], { axis, by }: CompareQ
     axis,
     by,
     figures: drawn.map(({ id, title, caption, curves: own }) => {
-      const grid = gridOf(own.flatMap(({ points }) => points));
+      const grid = gridOf(
+        own.filter(({ points }) => points.length > 0).map(({ points }) => extentOf(points)),
+      );
       return {
         id,
         title,
@@ -126,10 +128,19 @@ function armsOf(compared: readonly ComparedRun[]): { name: string; runs: Compare
 
 const GRID_POINTS = 40;
 
+/** Where all of some curves are. */
+const extentOf = (curves: readonly Point[][]): readonly [start: number, end: number] => [
+  Math.max(...curves.map(firstPlace)),
+  Math.min(...curves.map(lastPlace)),
+];
+
 /** Places on the axis that all means have, so that they are read beside each other. */
-function gridOf(curves: readonly Point[][]): number[] {
-  if (curves.length === 0) return [];
-  const [start, end] = [Math.min(...curves.map(firstPlace)), Math.max(...curves.map(lastPlace))];
+function gridOf(extents: readonly (readonly [start: number, end: number])[]): number[] {
+  if (extents.length === 0) return [];
+  const [start, end] = [
+    Math.min(...extents.map(([low]) => low)),
+    Math.max(...extents.map(([, high]) => high)),
+  ];
   return range(GRID_POINTS + 1).map((step) => start + (step / GRID_POINTS) * (end - start));
 }
 
@@ -179,7 +190,7 @@ function meanOf(
   index: number,
 ): SeriesOption[] {
   if (curves.length === 0) return [];
-  const [start, end] = [Math.max(...curves.map(firstPlace)), Math.min(...curves.map(lastPlace))];
+  const [start, end] = extentOf(curves);
   const places = new Set([start, ...grid.filter((used) => used > start && used < end), end]);
   const means = [...places].flatMap((used): [number, number, number | null, number | null][] => {
     const interval = intervalAt(curves, used);
