@@ -139,12 +139,12 @@ async function runSuite(name, streams) {
   const suite = /** @type {Suite} */ (suites[name]);
   if (streams) console.log(`\n=== ${name}`);
   const missing = await installAll(suite.engines ?? [], streams);
-  const isMissing = suite.needsOne ? missing.length === suite.engines?.length : missing.length > 0;
+  const isSkipped = suite.needsOne ? missing.length === suite.engines?.length : missing.length > 0;
   if (missing.length > 0)
     skipped.push(
-      `${name.padEnd(9)}  ${isMissing ? 'skipped' : 'skipped in part'}: ${missing.join(' and ')} could not be installed`,
+      `${name.padEnd(9)}  ${isSkipped ? 'skipped' : 'skipped in part'}: ${missing.join(' and ')} could not be installed`,
     );
-  if (isMissing) return;
+  if (isSkipped) return;
   const begun = performance.now();
   const { succeeded, output } = await run(suite, streams);
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);

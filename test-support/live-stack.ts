@@ -24,6 +24,13 @@ import type { TemporalOnDisk } from './temporal/temporal-on-disk.ts';
  */
 const startMs = 450_000;
 
+/** With the folder that a policy server looks into. */
+function newHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
+  mkdirSync(join(home, 'store', 'served'), { recursive: true });
+  return home;
+}
+
 /** What suites that disturb no server have in common: `LiveStack.shared()`. */
 export interface SharedServices {
   home: string;
@@ -62,8 +69,8 @@ export class LiveStack implements AsyncDisposable {
    */
   logs: string | undefined;
   #connection: Connection | undefined;
-  /** Set if it is a host beside another stack, whose Temporal server it uses. */
-  #first: LiveStack | undefined;
+  /** False for a host beside another stack, whose Temporal server it uses. */
+  #ownsTemporal = true;
 
   private constructor(
     home: string,
@@ -91,8 +98,7 @@ export class LiveStack implements AsyncDisposable {
    * @param environment what its workers and its client get besides, such as payload keys
    */
   static async start(environment: NodeJS.ProcessEnv = {}): Promise<LiveStack> {
-    const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
-    mkdirSync(join(home, 'store', 'served'), { recursive: true });
+    const home = newHome();
     const services = { home, temporalPort: await freePort(), policyPort: await freePort() };
     const stack = new LiveStack(home, services, { environment });
     stack.database = await temporalOnDisk(home, services.temporalPort);
@@ -108,11 +114,10 @@ export class LiveStack implements AsyncDisposable {
    * @param environment what its workers get besides, such as credentials of a bucket
    */
   async addHost(environment: NodeJS.ProcessEnv = {}): Promise<LiveStack> {
-    const home = mkdtempSync(join(tmpdir(), 'genenv-live-'));
-    mkdirSync(join(home, 'store', 'served'), { recursive: true });
+    const home = newHome();
     const services = { home, temporalPort: this.services.temporalPort, policyPort: await freePort() };
     const host = new LiveStack(home, services, { namespace: this.namespace, environment });
-    host.#first = this;
+    host.#ownsTemporal = false;
     host.temporal = this.temporal;
     host.startPolicyServer();
     host.startTrainer();
@@ -309,10 +314,10 @@ export class LiveStack implements AsyncDisposable {
     await Promise.all(this.workers.map((worker) => worker.stop('SIGTERM', 10_000)));
     if (!this.isShared) {
       await Promise.all([this.policy.stop('SIGTERM', 3_000), this.trainer.stop('SIGTERM', 3_000)]);
-    }
-    if (!this.isShared && this.#first === undefined) {
-      await this.temporal.stop('SIGTERM', 5_000);
-      await this.database.dispose();
+      if (this.#ownsTemporal) {
+        await this.temporal.stop('SIGTERM', 5_000);
+        await this.database.dispose();
+      }
     }
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }

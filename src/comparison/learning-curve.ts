@@ -1,4 +1,5 @@
 import { sum } from '../numerics/arithmetic.ts';
+import { interpolate } from '../numerics/interpolation.ts';
 import { requireFinite, requireInteger } from '../numerics/preconditions.ts';
 import { studentInterval } from '../numerics/student.ts';
 
@@ -18,14 +19,10 @@ export type CurveMean = {
 export function scoreAt(curve: readonly CurvePoint[], rollouts: number): number | null {
   requireCurve(curve);
   requireFinite('rollouts', rollouts);
-  const after = curve.findIndex((point) => point.rollouts >= rollouts);
-  const right = curve[after];
-  if (right === undefined) return null;
-  if (right.rollouts === rollouts) return right.score;
-  const left = curve[after - 1];
-  if (left === undefined) return null;
-  const share = (rollouts - left.rollouts) / (right.rollouts - left.rollouts);
-  return left.score + share * (right.score - left.score);
+  return interpolate(
+    curve.map((point) => [point.rollouts, point.score]),
+    rollouts,
+  );
 }
 
 /**

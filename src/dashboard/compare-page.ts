@@ -1,10 +1,11 @@
 import type { EChartsOption, SeriesOption } from 'echarts';
 import { z } from 'zod';
+import { estimateOverSeeds, estimateText } from '../comparison/seed-estimates.ts';
+import type { SeedEstimate } from '../comparison/seed-estimates.ts';
 import { range } from '../numerics/arithmetic.ts';
-import { studentInterval } from '../numerics/student.ts';
-import type { StudentInterval } from '../numerics/student.ts';
+import { interpolate } from '../numerics/interpolation.ts';
+import type { Point } from '../numerics/interpolation.ts';
 import { colorAt, line } from '../report/charts/options.ts';
-import { formatFixed } from '../report/format.ts';
 import { measured } from '../report/run-data.ts';
 import type { CompareAxis, ComparePage } from './api.ts';
 import type { ComparedMetric, ComparedRun } from './compared-run.ts';
@@ -106,7 +107,6 @@ const optionOf = (axis: CompareAxis, series: SeriesOption[]): EChartsOption => (
   series,
 });
 
-type Point = [used: number, value: number];
 interface Curve {
   name: string;
   runs: number;
@@ -147,21 +147,10 @@ function gridOf(extents: readonly (readonly [start: number, end: number])[]): nu
 const firstPlace = (points: readonly Point[]): number => points[0]![0];
 const lastPlace = (points: readonly Point[]): number => points.at(-1)![0];
 
-/** A curve's value at a place, linear between its points; null outside of them. Of equal places the last counts. */
-function valueAt(points: readonly Point[], used: number): number | null {
-  const right = points.findIndex(([place]) => place > used);
-  const left = points[(right === -1 ? points.length : right) - 1];
-  if (left === undefined) return null;
-  if (left[0] === used) return left[1];
-  if (right === -1) return null;
-  const [place, value] = points[right]!;
-  return left[1] + ((used - left[0]) / (place - left[0])) * (value - left[1]);
-}
-
 /** Mean and interval of several curves at a place; null if one of them does not reach it. */
-function intervalAt(curves: readonly Point[][], used: number): StudentInterval | null {
-  const values = measured(curves.map((points) => valueAt(points, used)));
-  return values.length < curves.length ? null : studentInterval(values);
+function estimateAt(curves: readonly Point[][], place: number): SeedEstimate | null {
+  const values = measured(curves.map((points) => interpolate(points, place)));
+  return values.length < curves.length ? null : estimateOverSeeds(values);
 }
 
 /** What the curves of a figure have reached where the shortest of them ends. */
@@ -173,13 +162,10 @@ function reachedBy(title: string, curves: readonly Curve[]): ComparePage['reache
     title,
     at,
     values: curves.map(({ points, runs }) => {
-      const interval = intervalAt(points, at);
-      if (interval === null) return '–';
-      const { mean, low, high } = interval;
-      const spread =
-        low === null || high === null ? '' : ` [${formatFixed(low, 3)}, ${formatFixed(high, 3)}]`;
+      const estimate = estimateAt(points, at);
+      if (estimate === null) return '–';
       const share = points.length < runs ? ` of ${points.length} runs` : '';
-      return `${formatFixed(mean, 3)}${spread}${share}`;
+      return `${estimateText(estimate)}${share}`;
     }),
   };
 }
@@ -193,9 +179,9 @@ function meanOf(
   const [start, end] = extentOf(curves);
   const places = new Set([start, ...grid.filter((used) => used > start && used < end), end]);
   const means = [...places].flatMap((used): [number, number, number | null, number | null][] => {
-    const interval = intervalAt(curves, used);
+    const estimate = estimateAt(curves, used);
     // The interval is for the tool tip.
-    return interval === null ? [] : [[used, interval.mean, interval.low, interval.high]];
+    return estimate === null ? [] : [[used, estimate.mean, estimate.low, estimate.high]];
   });
   const bound = (side: 2 | 3): Point[] =>
     means.flatMap((mean): Point[] => (mean[side] === null ? [] : [[mean[0], mean[side]]]));

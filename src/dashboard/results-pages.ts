@@ -221,11 +221,12 @@ export function timeLeft(runs: readonly RunState[]): number | null {
   const active = runs.filter(({ secondsLeft }) => secondsLeft !== null && secondsLeft > 0);
   if (active.length === 0) return null;
   const pace = sum(active.map((run) => remaining(run) / run.secondsLeft!));
-  const awaited = runs.filter(({ isFinished, state }) => !isFinished && !hasGivenUp.test(state));
+  const awaited = runs.filter(({ isFinished, state }) => !isFinished && !givenUpStates.has(state));
   return Math.max(sum(awaited.map(remaining)) / pace, ...active.map(({ secondsLeft }) => secondsLeft!));
 }
 
-const hasGivenUp = /^(failed|cancelled|terminated|timed out)/;
+/** States of runs that nobody resumes by itself. */
+const givenUpStates: ReadonlySet<string> = new Set(['failed', 'cancelled', 'terminated']);
 
 function summaryOf(json: string): ComparisonPage['summary'] {
   const { primary, claims, notes } = summarySchema.parse(JSON.parse(json));

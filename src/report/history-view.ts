@@ -105,12 +105,12 @@ function textOf(event: ReportEvent): string {
     ...extra,
   ];
   const place = parts.filter((part) => part !== '').join(', ');
-  const why = reason ?? reasonlessTexts[rest.type] ?? '';
+  const why = reason ?? textsWithoutReason[rest.type] ?? '';
   return [place, why].filter((part) => part !== '').join(': ');
 }
 
 /** What an event without a reason says for it. */
-const reasonlessTexts: Readonly<Record<string, string>> = {
+const textsWithoutReason: Readonly<Record<string, string>> = {
   attempt: 'no reason is recorded',
   'worker-stopped': 'its worker was stopped, and another attempt began when a worker was there',
 };

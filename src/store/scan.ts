@@ -9,6 +9,7 @@ import { refsIn } from './references.ts';
 import type { Ref } from './references.ts';
 import { readSharedText } from './shared-files.ts';
 import { sharedPlace } from './shared-folders.ts';
+import { parseWorkName } from './work-folder.ts';
 import { filesBelow, measureShared, namesBelow } from './shared-scan.ts';
 import type { StoredFile } from './shared-scan.ts';
 
@@ -101,9 +102,9 @@ export async function scanWork(root: string): Promise<{ path: string; experiment
     new Set([...(await foldersIn(folder)), ...(await foldersOnDisk(folder))]);
   for (const experiment of await allFolders(join(root, 'work'))) {
     for (const name of await allFolders(join(root, 'work', experiment))) {
-      const epoch = /^(\d{4,})-.+-[0-9a-f]{12}$/.exec(name)?.[1];
-      if (epoch !== undefined)
-        folders.push({ path: join(root, 'work', experiment, name), experiment, epoch: Number(epoch) });
+      const work = parseWorkName(name);
+      if (work !== undefined)
+        folders.push({ path: join(root, 'work', experiment, name), experiment, epoch: work.epoch });
     }
   }
   return folders;

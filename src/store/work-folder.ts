@@ -63,6 +63,12 @@ export function workPath(root: string, key: PhaseKey): string {
   return join(resolve(root), 'work', experiment, parts.join('-'));
 }
 
+/** Epoch and phase (with its shard) of a work folder by its name; undefined for another name. */
+export function parseWorkName(name: string): { epoch: number; phase: string } | undefined {
+  const [, epoch, phase] = /^(\d{4,})-(.+)-[0-9a-f]{12}$/.exec(name) ?? [];
+  return epoch === undefined || phase === undefined ? undefined : { epoch: Number(epoch), phase };
+}
+
 async function claim(path: string): Promise<FencingToken> {
   const fence = join(path, 'fence');
   // A folder that was removed and made again starts at 1 again; the token tells its claims from earlier ones.

@@ -13,6 +13,7 @@ import { undefinedIfMissing, withDiskErrors } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
 import { readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
 import { sharedPlace } from '../store/shared-folders.ts';
+import { parseWorkName } from '../store/work-folder.ts';
 
 /** As on a disk: the newest, and the one before in case the newest is damaged. */
 const MAX_CHECKPOINTS = 2;
@@ -36,20 +37,15 @@ interface SentCheckpoint {
  * @param workFolder of the job, `<epoch>-<phase>-<hash>`
  */
 export async function removeEarlierJobs(workFolder: string, onDamage: OnDamage): Promise<void> {
-  const [folder, own] = [dirname(workFolder), parseJobName(workFolder)];
+  const [folder, own] = [dirname(workFolder), parseWorkName(basename(workFolder))];
   if (sharedPlace(workFolder) === undefined || own === undefined) return;
   for (const name of await readdir(folder)) {
-    const earlier = parseJobName(name);
+    const earlier = parseWorkName(name);
     if (earlier?.phase === own.phase && earlier.epoch < own.epoch)
       await atomicRemove(join(folder, name)).catch((error: unknown) =>
         onDamage({ file: join(folder, name), problem: `it is not needed, and stays: ${String(error)}` }),
       );
   }
-}
-
-function parseJobName(path: string): { epoch: number; phase: string } | undefined {
-  const [, epoch, phase] = /^(\d{4,})-(.+)-[0-9a-f]{12}$/.exec(basename(path)) ?? [];
-  return epoch === undefined || phase === undefined ? undefined : { epoch: Number(epoch), phase };
 }
 
 export class SharedCheckpoints {

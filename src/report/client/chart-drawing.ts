@@ -85,7 +85,8 @@ function tipOf({ series, xAxis, yAxis }: { series: object[]; xAxis: Axis; yAxis:
   return xAxis.type === 'value' ? { formatter: placeTip(xAxis) } : { valueFormatter: shortNumber };
 }
 
-interface Tipped {
+/** What ECharts tells the tool tip of a curve. */
+interface TipItem {
   marker: string;
   seriesName: string;
   value: (number | null)[];
@@ -94,8 +95,8 @@ interface Tipped {
 /** All curves at a place of a measured axis; a mean has the bounds of its interval behind it. */
 const placeTip =
   (xAxis: Axis) =>
-  (tipped: Tipped | Tipped[]): string => {
-    const curves = [tipped].flat();
+  (items: TipItem | TipItem[]): string => {
+    const curves = [items].flat();
     const place = `${shortNumber(curves[0]?.value[0])} ${xAxis.name ?? ''}`;
     const rows = curves.map(({ marker, seriesName, value: [, mean, low = null, high = null] }) => {
       const interval = low === null || high === null ? '' : ` [${shortNumber(low)}, ${shortNumber(high)}]`;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Facts } from './parts.tsx';
+import { Meanings } from './parts.tsx';
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -44,13 +44,7 @@ export function DataTable<Row>({ label, title, children, ...table }: DataTablePr
 /** What columns mean, for those who have no pointer too. */
 function Hints<Row>({ columns }: Pick<DataTableProps<Row>, 'columns'>) {
   const facts = columns.flatMap(({ name, hint }) => (hint === undefined ? [] : [[name, hint] as const]));
-  if (facts.length === 0) return null;
-  return (
-    <details class="hints">
-      <summary>What the columns mean</summary>
-      <Facts facts={facts} />
-    </details>
-  );
+  return facts.length === 0 ? null : <Meanings title="What the columns mean" facts={facts} />;
 }
 
 type TableProps<Row> = Pick<DataTableProps<Row>, 'columns' | 'rows' | 'class' | 'rowClass' | 'rowKey'>;

@@ -42,6 +42,20 @@ export const Facts = ({ facts }: { facts: readonly (readonly [name: string, valu
   </dl>
 );
 
+/** What some names mean, for those who open it. */
+export const Meanings = ({
+  title,
+  facts,
+}: {
+  title: string;
+  facts: readonly (readonly [string, string])[];
+}) => (
+  <details>
+    <summary>{title}</summary>
+    <Facts facts={facts} />
+  </details>
+);
+
 interface ChoiceProps {
   name: string;
   value: string;

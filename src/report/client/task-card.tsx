@@ -3,7 +3,7 @@ import type { Sample, SampleAnswer } from '../describe-sample.ts';
 import { formatFixed } from '../format.ts';
 import { Table } from './data-table.tsx';
 import type { Column } from './data-table.tsx';
-import { Block, Chip, Facts } from './parts.tsx';
+import { Block, Chip, Facts, Meanings } from './parts.tsx';
 import type { Tone } from './parts.tsx';
 
 /** A task that opens to what the simulator was told and wrote, and what the agent answered. */
@@ -80,7 +80,7 @@ export function TaskBody({ sample, hasTable = true }: TaskBodyProps) {
         )}
         <Block title="The task" text={sample.task} />
         <Facts facts={taskFacts(sample).filter(([, value]) => value !== '')} />
-        <Meanings />
+        <Meanings title="What these figures mean" facts={meanings} />
       </div>
       <div>
         <Block title="The agent was given" text={sample.prompt} />
@@ -121,13 +121,6 @@ const taskFacts = (sample: Sample): [string, string][] => [
 ];
 
 /** What the figures of a task mean. */
-const Meanings = () => (
-  <details>
-    <summary>What these figures mean</summary>
-    <Facts facts={meanings} />
-  </details>
-);
-
 const meanings: readonly (readonly [string, string])[] = [
   ['p̂', 'share of the attempts that the agent solved'],
   [
