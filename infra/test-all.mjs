@@ -49,7 +49,7 @@ const vitest = (project, name, ...words) => ({
  * @property {(report: string) => import('./test-counts.mjs').Counts} [count] Counts a report; a suite without
  * one is one test.
  * @property {string[]} [engines] What it needs that set-up does not bring.
- * @property {boolean} [needsOne] Whether it runs with one of its engines, and tests of the others are skipped.
+ * @property {boolean} [runsWithAnyEngine] Whether it runs with one of its engines, and tests of the others are skipped.
  * @property {string} [project] Of vitest.
  */
 /** @type {Record<string, Suite>} */
@@ -67,7 +67,7 @@ const suites = {
   long: vitest('long', 'long'),
   server: { ...vitest('server', 'server'), engines: ['temporal-server', 'postgresql'] },
   telemetry: { ...vitest('telemetry', 'telemetry'), engines: ['prometheus'] },
-  launchers: { ...vitest('launchers', 'launchers'), engines: ['slurm', 'ray'], needsOne: true },
+  launchers: { ...vitest('launchers', 'launchers'), engines: ['slurm', 'ray'], runsWithAnyEngine: true },
   vllm: { ...vitest('vllm', 'vllm'), engines: ['smollm2', 'vllm'] },
   // Without a network it says so, and passes.
   audit: { command: process.execPath, args: [join(repository, 'infra/supply-chain/audit.mjs')] },
@@ -139,7 +139,7 @@ async function runSuite(name, streams) {
   const suite = /** @type {Suite} */ (suites[name]);
   if (streams) console.log(`\n=== ${name}`);
   const missing = await installAll(suite.engines ?? [], streams);
-  const isSkipped = suite.needsOne ? missing.length === suite.engines?.length : missing.length > 0;
+  const isSkipped = suite.runsWithAnyEngine ? missing.length === suite.engines?.length : missing.length > 0;
   if (missing.length > 0)
     skipped.push(
       `${name.padEnd(9)}  ${isSkipped ? 'skipped' : 'skipped in part'}: ${missing.join(' and ')} could not be installed`,

@@ -89,7 +89,7 @@ export class RealSlurm implements TestCluster {
       ]);
       await until(() => existsSync(munge('socket')), 60_000, 'munged');
       await cluster.controllerBack();
-      await cluster.nodeBack();
+      await cluster.restartNode();
       return cluster;
     } catch (error) {
       await cluster[Symbol.asyncDispose]();
@@ -124,7 +124,7 @@ export class RealSlurm implements TestCluster {
   }
 
   /** Starts the node again, which knows of no job. */
-  async nodeBack(): Promise<void> {
+  async restartNode(): Promise<void> {
     const stepd = join(engine, 'sbin', 'slurmstepd-wlm');
     this.#node = this.#process('slurmd-wlm', ['-D', '-d', stepd, '-N', node]);
     const isUp = async (): Promise<boolean> =>

@@ -146,7 +146,7 @@ export interface TasksPage {
   lastEpoch: number;
   /** By what rule the difficulty filter keeps tasks, in words, and how many it kept. */
   rule: string;
-  /** Whether p̂ is that of a batch of variations, and not the task's own. */
+  /** Whether the filter and the simulator's reward use p̂ of a batch of variations. */
   isPerBatch: boolean;
   /** Whether the run trains them at all. */
   isTrained: { agent: boolean; simulator: boolean };
@@ -214,7 +214,7 @@ export interface ArmRunLine {
   /** Committed and planned epochs. */
   epoch: number;
   epochs: number;
-  /** Of the epochs, by the last ones; null unless it runs. */
+  /** Seconds left, by the median duration of the last epochs; null unless it runs. */
   secondsLeft: number | null;
 }
 
@@ -224,7 +224,7 @@ export interface ComparisonPage {
   /** Arms with their runs, in the order of the file. */
   arms: { arm: string; runs: ArmRunLine[] }[];
   seeds: number[];
-  /** Of all its runs, at the pace of those under way; null if none is. */
+  /** Seconds left for all its runs, at the pace of the active ones; null if none is active. */
   secondsLeft: number | null;
   /** Null before its end. */
   summary: {

@@ -95,8 +95,8 @@ export function comparePage(runs: readonly ComparedRun[], { axis, by }: CompareQ
 }
 
 const MEANS =
-  'Mean over an arm’s runs with Student’s 95 % interval, up to where the shortest of them ends: a run under way ' +
-  'ends its arm’s curve.';
+  'Mean over an arm’s runs with Student’s 95 % interval. The curve stops where its shortest run ends, which may ' +
+  'still be running.';
 
 const optionOf = (axis: CompareAxis, series: SeriesOption[]): EChartsOption => ({
   grid: { left: 52, right: 16, top: 40, bottom: 44 },
@@ -164,8 +164,8 @@ function reachedBy(title: string, curves: readonly Curve[]): ComparePage['reache
     values: curves.map(({ points, runs }) => {
       const estimate = estimateAt(points, at);
       if (estimate === null) return '–';
-      const share = points.length < runs ? ` of ${points.length} runs` : '';
-      return `${estimateText(estimate)}${share}`;
+      const runsText = points.length < runs ? ` (${points.length} of ${runs} runs)` : '';
+      return `${estimateText(estimate)}${runsText}`;
     }),
   };
 }

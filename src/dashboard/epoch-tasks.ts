@@ -115,18 +115,17 @@ const settingsOf = async (
 
 /** How many tasks the simulator learns from; empty before anything is decided. */
 function keptText(tasks: readonly TaskEntry[]): string {
-  const own = tasks.filter(({ keptForSimulator }) => keptForSimulator !== null);
-  if (own.length === 0) return '';
-  const kept = own.filter(({ keptForSimulator }) => keptForSimulator === true).length;
-  return `${kept} of ${own.length} new tasks are kept for the simulator.`;
+  const newTasks = tasks.filter(({ keptForSimulator }) => keptForSimulator !== null);
+  if (newTasks.length === 0) return '';
+  const kept = newTasks.filter(({ keptForSimulator }) => keptForSimulator === true).length;
+  return `${kept} of ${newTasks.length} new tasks are kept for the simulator.`;
 }
 
 /** The rule of the difficulty filter in words. */
 export function ruleText(experiment: Pick<Experiment, 'filter' | 'difficulty'> | null): string {
   if (experiment === null) return '';
   const { filter, difficulty } = experiment;
-  if (filter.type === 'off')
-    return 'The difficulty filter is off: every valid task that was measured is kept.';
+  if (filter.type === 'off') return 'The difficulty filter is off: every valid task with rollouts is kept.';
   const roles = filter.appliesTo.map((role) => (role === 'agent' ? 'agent’s' : 'simulator’s'));
   const kept = `The difficulty filter keeps for the ${roles.join(' and the ')} update`;
   const target = `α = ${difficulty.alpha}${difficulty.per === 'batch' ? ', by p̂ of its batch of variations' : ''}`;

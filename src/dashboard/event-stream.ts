@@ -46,12 +46,12 @@ export class EventStream {
     this.#isLooking = true;
     try {
       const folders = await this.#runs.folders();
-      const runs = this.#runChanges.since(
+      const runs = this.#runChanges.changedIds(
         await Promise.all(
           folders.map(async (folder) => [folder.id, await this.#runs.stamp(folder)] as const),
         ),
       );
-      const comparisons = this.#comparisonChanges.since(await this.#results.comparisonStamps());
+      const comparisons = this.#comparisonChanges.changedIds(await this.#results.comparisonStamps());
       if (runs.length + comparisons.length > 0) this.#send('change', { runs, comparisons });
       this.#send('tick', {});
     } catch {
@@ -72,7 +72,7 @@ class Changes {
   #stamps: ReadonlyMap<string, string> = new Map();
 
   /** Ids whose stamp is another one than at the last look; all at the first: a page may have read them before it. */
-  since(stamps: readonly (readonly [id: string, stamp: string])[]): string[] {
+  changedIds(stamps: readonly (readonly [id: string, stamp: string])[]): string[] {
     const before = this.#stamps;
     this.#stamps = new Map(stamps);
     return stamps.filter(([id, stamp]) => before.get(id) !== stamp).map(([id]) => id);

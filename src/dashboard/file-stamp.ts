@@ -12,9 +12,9 @@ export async function fileStamp(files: readonly string[]): Promise<string> {
   return stats.map((entry) => (entry === null ? '-' : `${entry.size}.${entry.mtimeMs}`)).join(' ');
 }
 
-/** Changes as often as time goes by. */
+/** A stamp that changes every `ms` milliseconds. */
 export const momentStamp = (ms: number): string => String(Math.floor(Date.now() / ms));
 
-/** Changes as often as a list of the folders below a root is made anew. */
+/** A stamp that changes whenever a list of the folders below a root must be read again. */
 export const listStamp = (root: string): string =>
   momentStamp(sharedPlace(root) === undefined ? LIVE_MS : REFRESH_MS);

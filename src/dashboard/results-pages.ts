@@ -215,17 +215,17 @@ const notStarted = (epochs: number): RunState => ({
   secondsLeft: null,
 });
 
-/** Epochs that are left, by how many a second the runs under way commit together; at least what the longest takes. */
+/** Seconds: the remaining epochs by the epochs a second of all active runs; at least the longest active run’s own. */
 export function timeLeft(runs: readonly RunState[]): number | null {
   const remaining = ({ epoch, epochs }: RunState): number => Math.max(0, epochs - epoch);
   const active = runs.filter(({ secondsLeft }) => secondsLeft !== null && secondsLeft > 0);
   if (active.length === 0) return null;
   const pace = sum(active.map((run) => remaining(run) / run.secondsLeft!));
-  const awaited = runs.filter(({ isFinished, state }) => !isFinished && !givenUpStates.has(state));
-  return Math.max(sum(awaited.map(remaining)) / pace, ...active.map(({ secondsLeft }) => secondsLeft!));
+  const unfinished = runs.filter(({ isFinished, state }) => !isFinished && !givenUpStates.has(state));
+  return Math.max(sum(unfinished.map(remaining)) / pace, ...active.map(({ secondsLeft }) => secondsLeft!));
 }
 
-/** States of runs that nobody resumes by itself. */
+/** States of runs that continue only if a user resumes them. */
 const givenUpStates: ReadonlySet<string> = new Set(['failed', 'cancelled', 'terminated']);
 
 function summaryOf(json: string): ComparisonPage['summary'] {

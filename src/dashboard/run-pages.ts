@@ -1,6 +1,6 @@
 import { armName } from '../config/arms.ts';
 import { guards } from '../report/guards.ts';
-import { isFurtherAttempt } from '../report/history-view.ts';
+import { isRetry } from '../report/history-view.ts';
 import { loadRun } from '../report/load-run.ts';
 import { heldOutOf, measured, series, trained } from '../report/run-data.ts';
 import type { RunData } from '../report/run-data.ts';
@@ -148,7 +148,7 @@ function fileLine(run: RunData): FileLine {
           .filter((guard) => guard.state === 'warn')
           .map(({ label }) => `guard: ${label}`),
       ],
-      retries: run.events.filter(isFurtherAttempt).length,
+      retries: run.events.filter(isRetry).length,
     },
     planned,
   };

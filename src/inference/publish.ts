@@ -22,7 +22,7 @@ type PublishDependencies = Pick<ModelClients, 'adapterServers'> & { store: Objec
  * Makes a checkpoint reachable under its versioned name; false if nothing can be done, because the weights
  * are the server's own. Idempotent: a name always means the same weights, and each server of adapters is
  * asked by a canary whether it has them.
- * @param isDamaged whether a server says that its disk no longer has the weights whole: what a bucket has is fetched
+ * @param isDamaged whether the server reported that its weights are missing or damaged; a bucket's are then fetched
  * @throws WrongWeights, InvalidArtifact for a damaged checkpoint, ModelUnavailable if no server could load it,
  * RequestRefused
  */

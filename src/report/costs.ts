@@ -8,7 +8,7 @@ import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
 import { formatCount, formatNumber } from './format.ts';
-import { isFurtherAttempt } from './history-view.ts';
+import { isRetry } from './history-view.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 /** Phases in which model servers work, and those in which a training job does. */
@@ -66,10 +66,10 @@ function serverUsage({ metrics }: EpochRow): ServerUsage | undefined {
 const hoursOf = ({ time }: EpochRow, phases: readonly string[]): number =>
   phases.reduce((sum, phase) => sum + (time[phase] ?? 0), 0) / 3600;
 
-/** An action of Temporal each. */
+/** Retries, each of which Temporal Cloud bills as an action. */
 function furtherAttempts({ events, runId }: RunData, epoch: number): number {
   const workflow = epochWorkflowId(runId, epoch);
-  return events.filter((event) => isFurtherAttempt(event) && event.workflow === workflow).length;
+  return events.filter((event) => isRetry(event) && event.workflow === workflow).length;
 }
 
 function heartbeatsOf({ time }: EpochRow, { heartbeatSeconds, shards }: WorkflowSettings): number {
@@ -110,10 +110,10 @@ export function costView(usages: readonly EpochUsage[] | null, prices?: Prices):
         `At most ${formatCount(heartbeats)} heartbeats come on top, the start and end of the workflow, queries ` +
         'and outages.',
       `${tokenScope}${serverShare(total)}${unrecordedPrompts(usages)}`,
-      'Hours are those of the clock from the start of a phase to its end: waits for a server, a queue or another ' +
-        'worker are in them.',
+      'Hours are wall-clock time from the start of a phase to its end, with waits for a server, a queue or another ' +
+        'worker.',
       prices === undefined
-        ? '`genenv report --prices` adds GPU hours and what it costs.'
+        ? '`genenv report --prices` adds GPU hours and their price.'
         : `Prices of ${prices.date}: ${prices.source}.`,
     ],
   };

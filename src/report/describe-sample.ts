@@ -45,7 +45,7 @@ export interface Sample {
   envReward: number | null;
   guard: number | null;
   keptForAgent: boolean | null;
-  /** Null if it is not the simulator's to learn from: a task of an earlier epoch, or of the base set. */
+  /** Null if it is not the simulator's to learn from: a task of an earlier epoch, or a base task. */
   keptForSimulator: boolean | null;
   reason: string;
   policy: string;

@@ -33,14 +33,13 @@ export function historyView({
   rows,
   retunes,
 }: Pick<RunData, 'events' | 'rows' | 'retunes'>): HistoryView {
-  const isAttempt = (event: ReportEvent): boolean =>
-    isFurtherAttempt(event) || event.type === 'model-unavailable';
+  const isAttempt = (event: ReportEvent): boolean => isRetry(event) || event.type === 'model-unavailable';
   const isNote = ({ type }: ReportEvent): boolean => type === 'note' || type === 'message';
   const turns = events.filter((event) => !isAttempt(event) && !isNote(event) && event.type !== 'requested');
   const attempts = events.filter(isAttempt);
   const resumptions = events.filter(({ type }) => type === 'resumed').length;
   return {
-    summary: `${resumptionsText(resumptions)}; ${attemptsText(attempts.filter(isFurtherAttempt).length)}.`,
+    summary: `${resumptionsText(resumptions)}; ${attemptsText(attempts.filter(isRetry).length)}.`,
     turns: turns.map(lineOf),
     attempts: attempts.map(lineOf),
     requests: events
@@ -56,7 +55,7 @@ export function historyView({
 }
 
 /** Retries, and activities that a worker which was stopped has left to another. */
-export const isFurtherAttempt = ({ type }: Pick<ReportEvent, 'type'>): boolean =>
+export const isRetry = ({ type }: Pick<ReportEvent, 'type'>): boolean =>
   type === 'attempt' || type === 'worker-stopped';
 
 function resumptionsText(count: number): string {
@@ -66,7 +65,7 @@ function resumptionsText(count: number): string {
 
 function attemptsText(count: number): string {
   if (count === 0) return 'no phase was tried again';
-  return count === 1 ? 'one further attempt at a phase' : `${count} further attempts at phases`;
+  return count === 1 ? 'one retry of a phase' : `${count} retries of phases`;
 }
 
 const moment = (at: string): string => at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
@@ -112,7 +111,7 @@ function textOf(event: ReportEvent): string {
 /** What an event without a reason says for it. */
 const textsWithoutReason: Readonly<Record<string, string>> = {
   attempt: 'no reason is recorded',
-  'worker-stopped': 'its worker was stopped, and another attempt began when a worker was there',
+  'worker-stopped': 'its worker was stopped, and another attempt began when a worker was available',
 };
 
 function notesOf(rows: RunData['rows'], events: readonly ReportEvent[]): HistoryView['notes'] {

@@ -153,7 +153,7 @@ function settingText(experiment: Experiment | null, worldName: string | null): s
     name,
     arm.type === 'genenv' ? `arm genenv, preset ${arm.preset}` : `arm ${arm.type}`,
     `world ${world.type === 'external' ? (worldName ?? world.name) : world.type}`,
-    `${tasks} new tasks × ${agent.rolloutsPerTask} attempts an epoch`,
+    `${tasks} new tasks × ${agent.rolloutsPerTask} rollouts an epoch`,
     `seed ${seed}`,
   ].join(' · ');
 }

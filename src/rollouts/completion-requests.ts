@@ -90,18 +90,18 @@ export async function openCompletionClient(
       ms_since_last: milliseconds,
     }),
   });
-  // Many requests are under way at once: what one of them finds missing is published once for all.
+  // Concurrent requests may find the same policy missing: they share one publication.
   const publishing = new Map<string, Promise<boolean>>();
   const publish = (model: string, isDamaged: boolean): Promise<boolean> => {
     const policy = policies.find(({ name }) => name === model);
     if (policy === undefined) return Promise.resolve(false);
-    const begun =
+    const publication =
       publishing.get(model) ??
       ensurePolicyServed(dependencies, routes.to(model).serving, policy, isDamaged).finally(() =>
         publishing.delete(model),
       );
-    publishing.set(model, begun);
-    return begun;
+    publishing.set(model, publication);
+    return publication;
   };
   const { signal } = dependencies.activityContext();
   const send = <Response>(model: string, request: () => Promise<Response>): Promise<Response> =>

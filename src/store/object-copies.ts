@@ -13,8 +13,8 @@ interface ReadOptions {
   onTransferred: OnTransferred;
 }
 
-const repairing = new PathMutexes();
-/** Another process may take a copy away too, so the bucket is not blamed for the first one that is damaged. */
+const repairMutexes = new PathMutexes();
+/** Another process may remove a copy too, so one damaged read does not prove that the bucket's object is damaged. */
 const MAX_FETCHES = 2;
 
 /**
@@ -36,8 +36,8 @@ export async function readObject<T>(
   } catch (error) {
     if (!isCopyProblem(error)) throw error;
   }
-  // Of several that find the damage one fetches: the others would take its copy away.
-  return repairing.runExclusive(path, () => repairCopy(root, ref, read, options));
+  // One reader repairs at a time: parallel repairs would remove each other's copy.
+  return repairMutexes.runExclusive(path, () => repairCopy(root, ref, read, options));
 }
 
 async function repairCopy<T>(

@@ -16,7 +16,7 @@ import { removeSharedPath } from './shared-files.ts';
 import { sharedPlace } from './shared-folders.ts';
 
 /** Fetches of one object at a time: activities that need the same wait for the first. */
-const fetching = new PathMutexes();
+const fetchMutexes = new PathMutexes();
 
 /**
  * Puts a copy of an object on this disk, unless it is there. Its bytes are for the caller to check.
@@ -27,8 +27,8 @@ export async function fetchObject(root: string, ref: Ref, onTransferred?: OnTran
   const path = objectPath(root, ref);
   const place = sharedPlace(path);
   if (place === undefined) return true;
-  return fetching.runExclusive(path, async () => {
-    if (await isMarkedAsUsed(path)) return true;
+  return fetchMutexes.runExclusive(path, async () => {
+    if (await markAsUsed(path)) return true;
     await removeExcessCopies(root);
     return isFolderRef(ref)
       ? fetchFolder(root, ref, { bucket: place.bucket, onTransferred })
@@ -36,8 +36,8 @@ export async function fetchObject(root: string, ref: Ref, onTransferred?: OnTran
   });
 }
 
-/** Whether there is a copy, which the cache then keeps for longer. */
-const isMarkedAsUsed = (path: string): Promise<boolean> =>
+/** Keeps a copy in the cache for longer. @returns whether there is one */
+const markAsUsed = (path: string): Promise<boolean> =>
   withDiskErrors(
     path,
     async () =>

@@ -43,7 +43,10 @@ export async function removeEarlierJobs(workFolder: string, onDamage: OnDamage):
     const earlier = parseWorkName(name);
     if (earlier?.phase === own.phase && earlier.epoch < own.epoch)
       await atomicRemove(join(folder, name)).catch((error: unknown) =>
-        onDamage({ file: join(folder, name), problem: `it is not needed, and stays: ${String(error)}` }),
+        onDamage({
+          file: join(folder, name),
+          problem: `no longer needed, but not removed: ${String(error)}`,
+        }),
       );
   }
 }

@@ -16,8 +16,8 @@ import { TlsProxy } from './tls-proxy.ts';
 import { Trail } from './trail.ts';
 
 export const HEARTBEAT_SECONDS = 5;
-/** `disk`, or runs in a `bucket`, training jobs of two processes (`ranks`), or those of a Slurm cluster (`queue`). */
-export type StackKind = 'disk' | 'bucket' | 'ranks' | 'queue';
+/** `disk`, or runs in a `bucket`, training jobs of two processes (`ranks`), or those of a Slurm cluster (`slurm`). */
+export type StackKind = 'disk' | 'bucket' | 'ranks' | 'slurm';
 
 /** What the runs of a stack run; a run of it that nobody disturbs is what the others are compared with. */
 const experimentFiles: Record<StackKind, Record<string, unknown>> = {
@@ -30,11 +30,11 @@ const experimentFiles: Record<StackKind, Record<string, unknown>> = {
     'trainer.processes': 2,
     'agent.training.stepsPerEpoch': 4,
   }),
-  queue: withFields(tinyExperiment(), {
+  slurm: withFields(tinyExperiment(), {
     epochs: 2,
     'trainer.launcher': { type: 'slurm' },
     'agent.training.stepsPerEpoch': 4,
-    // Lines of progress alone show that a job lives, and it imports torch first.
+    // Only lines of progress show that a job lives, and it prints none while it imports torch.
     'durability.heartbeatSeconds': 20,
   }),
 };
@@ -87,7 +87,7 @@ export class ChaosStack implements AsyncDisposable {
     );
     try {
       if (kind === 'bucket') await stack.#startBucket();
-      if (kind === 'queue') {
+      if (kind === 'slurm') {
         mkdirSync(stack.path('slurm'));
         stack.cluster = await RealSlurm.start(stack.path('slurm'));
       }
@@ -134,7 +134,7 @@ export class ChaosStack implements AsyncDisposable {
   }
 
   /** A worker on another host, which shares the bucket alone with the first; it is started when it is asked for. */
-  async secondHostsWorker(): Promise<TestProcess> {
+  async startWorkerOnSecondHost(): Promise<TestProcess> {
     const environment = { ...this.bucket!.gateway.environment, GENENV_TEST_FAULTS: this.folder };
     this.#secondHost ??= await this.live.addHost(environment);
     this.#useBucket(this.#secondHost);

@@ -42,7 +42,7 @@ const kindOf = ({ fault }: Planned): StackKind => fault.stack ?? 'disk';
 /** What its runs need that is not installed; undefined if nothing is missing. */
 function missingEngine(kind: StackKind): string | undefined {
   if (kind === 'bucket' && versityGatewayPath() === null) return 'versitygw';
-  return kind === 'queue' && slurmMissing !== '' ? 'slurm' : undefined;
+  return kind === 'slurm' && slurmMissing !== '' ? 'slurm' : undefined;
 }
 
 const outcomeOf = ({ index, fault: { name, row } }: Planned): Outcome => ({

@@ -23,7 +23,7 @@ export interface Disturbance {
   specified?: { note: RegExp; sameResult: boolean };
   /** Whether a damaged artifact may end an epoch, which the run then makes again. */
   epochMayFail?: boolean;
-  /** Whether a host that another one overtook keeps its part of the last epoch's work until `genenv gc` runs. */
+  /** Whether a host keeps its files of work that another host finished, until `genenv gc` runs there. */
   leavesWork?: boolean;
   /** Why it could not be done here; it then counts neither as recovered nor as failed. */
   skipped?: string;
@@ -36,7 +36,7 @@ export interface FaultClass {
   row: string;
   /** One of the few in `npm test`. */
   selected?: boolean;
-  /** What it needs: `bucket`, runs in a bucket; `ranks`, training jobs of two processes; `queue`, a Slurm cluster. */
+  /** What it needs: `bucket`, runs in a bucket; `ranks`, training jobs of two processes; `slurm`, a Slurm cluster. */
   stack?: StackKind;
   /**
    * Whether the worker was what was disturbed: then work continues within two heartbeat timeouts of a worker

@@ -20,9 +20,9 @@ export class S3Proxy {
   struck = 0;
   #faults: S3ProxyFault[] = [];
   #busyUntil = 0;
-  /** Of a claim that waits for another one of the same number. */
-  #rival: { path: string; token: string; release: () => void } | undefined;
-  #holds = false;
+  /** The claim that waits for another host's of the same number. */
+  #waitingClaim: { path: string; token: string; release: () => void } | undefined;
+  #holdsNextClaim = false;
   readonly #target: URL;
   readonly #server: Server;
 
@@ -50,36 +50,36 @@ export class S3Proxy {
     this.#busyUntil = Date.now() + ms;
   }
 
-  /** The next claim of a fence waits until another host claims the same number; then both go on at once. */
+  /** The next claim of a fencing token waits until another host claims the same number; then both are sent at once. */
   pairClaims(): void {
     this.struck = 0;
-    this.#holds = true;
+    this.#holdsNextClaim = true;
   }
 
-  /** Whether a claim waits for its rival. */
+  /** Whether a claim waits for that of another host. */
   get holdsClaim(): boolean {
-    return this.#rival !== undefined;
+    return this.#waitingClaim !== undefined;
   }
 
   reset(): void {
     this.spoil();
     this.#busyUntil = 0;
-    this.#holds = false;
-    this.#rival?.release();
-    this.#rival = undefined;
+    this.#holdsNextClaim = false;
+    this.#waitingClaim?.release();
+    this.#waitingClaim = undefined;
   }
 
   /** Holds a claim back, or lets the one go that was held back for it. */
   async #pair(method: string, path: string, token: string): Promise<void> {
     if (method !== 'PUT' || !path.includes('/fence/')) return;
     // The same host may send its claim again.
-    if (this.#rival?.path === path && this.#rival.token !== token) {
-      this.#rival.release();
-      this.#rival = undefined;
+    if (this.#waitingClaim?.path === path && this.#waitingClaim.token !== token) {
+      this.#waitingClaim.release();
+      this.#waitingClaim = undefined;
       this.struck += 1;
-    } else if (this.#holds && this.#rival === undefined) {
-      this.#holds = false;
-      await new Promise<void>((release) => (this.#rival = { path, token, release }));
+    } else if (this.#holdsNextClaim && this.#waitingClaim === undefined) {
+      this.#holdsNextClaim = false;
+      await new Promise<void>((release) => (this.#waitingClaim = { path, token, release }));
     }
   }
 

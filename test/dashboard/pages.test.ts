@@ -181,7 +181,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     await page.waitForSelector('[aria-label="Runs by arm"]');
     await page.locator('text=/2 arms under 2 seeds: 1 of 4 runs done/').waitFor();
     await page.locator('[aria-label^="choose"]').first().check();
-    expect(await page.locator('text=Look at one arm').getAttribute('href')).toContain('by=arm');
+    expect(await page.locator('text=Show one arm').getAttribute('href')).toContain('by=arm');
     expect(await page.locator('[aria-label="Runs by arm"] td a').allTextContents()).toEqual(['1']);
     // Nobody reloads it: its summary is a file of no run.
     const { summaryFile } = new ComparisonFolder(join(home, 'comparisons'), 'tiny');
@@ -281,7 +281,7 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
       (option.series as SeriesOption[])[0]!.data = [1, 2, 3].map((epoch) => [epoch, 0.5, 0.25, 0.75]);
     await page.route(/\/api\/compare\?/, (route) => route.fulfill({ json: { figures, ...rest } }));
     await open('compare?runs=finished,growing&by=arm&axis=epochs', '#chart-compare-success svg');
-    const reached = page.locator('[aria-label="What was reached"]');
+    const reached = page.locator('[aria-label="Values reached"]');
     expect(await reached.locator('thead th').allTextContents()).toEqual([
       'Figure',
       'At epochs',

@@ -135,7 +135,7 @@ describe('what it answers', () => {
   test('the rule by which tasks of an epoch were filtered, and whom the run trains', async () => {
     const { rule, isTrained, lastEpoch } = await served.json<TasksPage>('/api/runs/made/epochs/7/tasks');
     expect(rule).toMatch(
-      /^The difficulty filter is off: every valid task that was measured is kept\. \d+ of 32 new tasks are kept for the simulator\.$/,
+      /^The difficulty filter is off: every valid task with rollouts is kept\. \d+ of 32 new tasks are kept for the simulator\.$/,
     );
     expect([isTrained, lastEpoch]).toEqual([{ agent: true, simulator: true }, 12]);
   });

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { timeLeft } from '../../src/dashboard/results-pages.ts';
 import type { RunState } from '../../src/dashboard/results-pages.ts';
 
-const run = (over: Partial<RunState>): RunState => ({
+const run = (overrides: Partial<RunState>): RunState => ({
   state: 'running',
   isFinished: false,
   epoch: 0,
   epochs: 40,
   secondsLeft: null,
-  ...over,
+  ...overrides,
 });
 
-test('waiting runs take as long as those under way let them', () => {
+test('waiting runs are estimated at the pace of the active ones', () => {
   // Two runs commit an epoch in 10 s each; 20 + 30 + 40 epochs are left.
   const active = [run({ epoch: 20, secondsLeft: 200 }), run({ epoch: 10, secondsLeft: 300 })];
   expect(timeLeft([...active, run({ state: 'not started' })])).toBeCloseTo(450, 9);

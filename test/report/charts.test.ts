@@ -85,7 +85,7 @@ it('stacks times by phase, the longest first, without the sum', () => {
   ).toEqual(['roll out', 'generate']);
 });
 
-it('gives a phase that an epoch does without no time, and an epoch without times none at all', () => {
+it('draws no time for a phase that an epoch skips, and a gap for an epoch without times', () => {
   const timed = rows.map((row, index) => ({
     ...row,
     time: index === rows.length - 1 ? {} : { epoch: 9, rollOut: 5, ...(index % 5 === 0 && { evaluate: 3 }) },

@@ -5,11 +5,11 @@ import type { ReportEvent } from '../../src/report/run-data.ts';
 const historyOf = (events: ReportEvent[]) => historyView({ events, rows: [], retunes: [] });
 const workflow = 'some/epoch-0015';
 
-test('a phase whose worker was stopped has a further attempt, with the reason', () => {
+test('a phase whose worker was stopped has a retry, with the reason', () => {
   const { summary, attempts } = historyOf([
     { at: '2026-11-21T09:00:00.000Z', type: 'worker-stopped', phase: 'trainAgent', attempt: 1, workflow },
   ]);
-  expect(summary).toBe('Never resumed; one further attempt at a phase.');
+  expect(summary).toBe('Never resumed; one retry of a phase.');
   expect(attempts).toEqual([
     {
       at: '2026-11-21 09:00:00 UTC',
@@ -18,7 +18,7 @@ test('a phase whose worker was stopped has a further attempt, with the reason', 
       epoch: 15,
       text:
         'epoch 15, trainAgent, attempt 1: its worker was stopped, and another attempt began when a worker ' +
-        'was there',
+        'was available',
     },
   ]);
 });
@@ -28,7 +28,7 @@ test('an attempt of an older version says that no reason is recorded', () => {
   expect(attempts[0]?.text).toBe('epoch 15, publishPolicy, attempt 2: no reason is recorded');
 });
 
-test('an outage of a model server is no further attempt', () => {
+test('an outage of a model server is no retry', () => {
   const { summary, attempts } = historyOf([{ at: '', type: 'model-unavailable', phase: 'rollOut' }]);
   expect(summary).toBe('Never resumed; no phase was tried again.');
   expect(attempts).toHaveLength(1);

@@ -105,7 +105,7 @@ describe('a finished run', () => {
       /started at 0\.0\d, entered \[0\.4, 0\.6\] in epoch \d+ and was there in \d+ % of the second half/,
     );
     expect(text).toMatch(/Held-out success rose from 0\.\d\d \[/);
-    expect(text).toContain('Resumed once; one further attempt at a phase.');
+    expect(text).toContain('Resumed once; one retry of a phase.');
     expect(text).toContain('agent: no update, 1 informative group (2 needed)');
     expect(viewOf(page).gaps).toEqual([]);
   });

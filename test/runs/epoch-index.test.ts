@@ -50,7 +50,7 @@ describe('the index of an epoch', () => {
     );
   });
 
-  test('asks of the simulator’s update for new tasks alone', () => {
+  test('tells of the simulator’s update for new tasks only', () => {
     const decision = { task_id: 't', kept_for_agent: true, kept_for_environment: false, reason: 'kept' };
     expect(updatesOf(decision, 'base')).toEqual({ keptForAgent: true, keptForSimulator: null });
     expect(updatesOf(decision, 'new')).toEqual({ keptForAgent: true, keptForSimulator: false });

@@ -46,7 +46,7 @@ describe('copies on the disk of a host', () => {
     await b.store.check(ref);
   });
 
-  test('of many that find a copy damaged at once none takes the object from the bucket', async () => {
+  test('readers that find a copy damaged at once do not remove the object from the bucket', async () => {
     await using shared = await sharedBucket();
     const [a, b] = hostsOf(shared);
     const source = join(await temporaryFolder(), 'checkpoint');

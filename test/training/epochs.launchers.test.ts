@@ -26,7 +26,7 @@ async function outcomeOf(launcher: object, environment: NodeJS.ProcessEnv = {}):
   const file = withFields(tinyExperiment(), {
     epochs: EPOCHS,
     'trainer.launcher': launcher,
-    // Lines of progress alone show that a job lives, and it imports torch first.
+    // Only lines of progress show that a job lives, and it prints none while it imports torch.
     'durability.heartbeatSeconds': 60,
   });
   await stack.startRun('scheduled', file);
@@ -34,7 +34,7 @@ async function outcomeOf(launcher: object, environment: NodeJS.ProcessEnv = {}):
   return stack.entries('scheduled').map(({ epoch, outputs, metrics }) => ({ epoch, outputs, metrics }));
 }
 
-describe('epochs whose training jobs a scheduler runs make what those of this machine make', () => {
+describe('training jobs of a scheduler give the same results as local ones', () => {
   let expected: unknown;
   const outcomeHere = async (): Promise<unknown> => (expected ??= await outcomeOf({ type: 'process' }));
 

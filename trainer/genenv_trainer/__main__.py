@@ -6,7 +6,7 @@ import sys
 
 from genenv_trainer.file_mode import set_file_mask
 from genenv_trainer.output_streams import survive_print_failures
-from genenv_trainer.torchrun_agent import end_with_agent
+from genenv_trainer.torchrun_parent import end_with_torchrun
 
 
 def parser() -> argparse.ArgumentParser:
@@ -36,8 +36,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     args = parser().parse_args()
-    # First of all: a rank that stands still while it imports torch has to end too.
-    end_with_agent(os.environ)
+    # Before torch is imported: a rank that stands still in the import has to end too.
+    end_with_torchrun(os.environ)
     survive_print_failures()
     set_file_mask(os.environ.get("GENENV_UMASK"))
     # Read when transformers and peft load: what a folder names is not asked for on the internet.

@@ -86,8 +86,8 @@ export function ComparePage({ query }: { query: URLSearchParams }) {
       <h2>Curves</h2>
       <Figures charts={page.figures} />
       <DataTable
-        label="What was reached"
-        title="What was reached, where the shortest curve ends"
+        label="Values reached"
+        title="Values where the shortest curve ends"
         rows={page.reached}
         columns={[
           { name: 'Figure', kind: 'heading', cell: ({ title }) => title },

@@ -6,7 +6,7 @@ import { MAX_COMPARED } from '../limits.ts';
 import { Problem, ProgressBar, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo } from './router.ts';
-import { useTicks } from './tick-column.tsx';
+import { useSelection } from './selection-column.tsx';
 
 type Arm = ComparisonPageData['arms'][number];
 type Summary = NonNullable<ComparisonPageData['summary']>;
@@ -39,7 +39,7 @@ export function ComparisonPage({ id }: { id: string }) {
         {secondsLeft !== null && (
           <>
             {' '}
-            <span id="time-left">About {formatDuration(secondsLeft)} left for its runs</span>
+            <span id="time-left">About {formatDuration(secondsLeft)} left</span>
           </>
         )}
         {hasReport && (
@@ -111,23 +111,23 @@ const claimColumns: readonly Column<Summary['claims'][number]['rows'][number]>[]
   { name: 'Paper', cell: ({ paper }) => paper },
 ];
 
-/** The arms with their runs; those that are ticked are drawn over each other, each as a mean with its interval. */
+/** The arms with their runs; those that are selected are drawn over each other, each as a mean with its interval. */
 function ArmTable({ arms }: { arms: readonly Arm[] }) {
-  const { ticked, tickColumn } = useTicks<Arm>('choose', ({ arm }) => arm);
-  const compared = ticked.length > 0 ? arms.filter(({ arm }) => ticked.includes(arm)) : arms;
+  const { selected, selectionColumn } = useSelection<Arm>('choose', ({ arm }) => arm);
+  const compared = selected.length > 0 ? arms.filter(({ arm }) => selected.includes(arm)) : arms;
   return (
     <>
       <p>
-        <a href={compareLink(compared)}>{compareText(ticked.length, arms.length)}</a>
+        <a href={compareLink(compared)}>{compareText(selected.length, arms.length)}</a>
       </p>
-      <DataTable label="Runs by arm" columns={[tickColumn, ...armColumns]} rows={arms} />
+      <DataTable label="Runs by arm" columns={[selectionColumn, ...armColumns]} rows={arms} />
     </>
   );
 }
 
 /** What the link to arms over each other says. */
-function compareText(ticked: number, all: number): string {
-  if (ticked > 0) return ticked === 1 ? 'Look at one arm' : `Compare ${ticked} arms`;
+function compareText(selected: number, all: number): string {
+  if (selected > 0) return selected === 1 ? 'Show one arm' : `Compare ${selected} arms`;
   return all > MAX_COMPARED ? `Compare the first ${MAX_COMPARED} arms` : 'Compare all arms';
 }
 

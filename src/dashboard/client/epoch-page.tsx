@@ -192,15 +192,15 @@ const taskColumns = (
 const sourceTexts: Readonly<Record<string, string>> = {
   new: 'new',
   history: 'earlier epoch',
-  base: 'base set',
+  base: 'base task',
 };
 
 const hints = {
-  from: 'Written in this epoch, or drawn from earlier epochs or the base set',
-  rate: 'Share of the attempts that the agent solved',
+  from: 'Written in this epoch, or drawn from earlier epochs or the base tasks',
+  rate: 'Share of the agent’s rollouts that solve the task',
   batch: 'Mean over the variations of one seed prompt: what the filter and the simulator’s reward go by',
   simulator: 'The simulator learns from the new tasks alone',
-  agent: 'Whether the agent learns from its attempts',
+  agent: 'Whether the agent learns from its rollouts of the task',
 };
 
 /** A group that all solve, or none: without partial rewards its answers have no advantage. */

@@ -9,7 +9,7 @@ import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { Comparisons, Evaluations } from './result-tables.tsx';
 import { go, linkTo, replaceQuery } from './router.ts';
-import { useTicks } from './tick-column.tsx';
+import { useSelection } from './selection-column.tsx';
 
 /** Which runs are listed. */
 const listings = {
@@ -24,7 +24,7 @@ type Listing = keyof typeof listings;
 export function OverviewPage({ query }: { query: URLSearchParams }) {
   const resource = useResource<HomeView>('/api/home');
   const { value: home, problem, reload } = resource;
-  const { ticked, tickColumn } = useTicks<RunLine>('compare', ({ id }) => id);
+  const { selected, selectionColumn } = useSelection<RunLine>('compare', ({ id }) => id);
   useServerEvents((event) => {
     // Of runs under way Temporal knows more than their files.
     if (event !== 'tick' || home?.runs.some(({ isActive }) => isActive) === true) reload();
@@ -85,11 +85,11 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
             <button
               type="button"
               id="compare"
-              disabled={ticked.length < 2 || ticked.length > MAX_COMPARED}
-              title={`Tick two runs or more, at most ${MAX_COMPARED}`}
-              onClick={() => go(['compare'], { runs: ticked.join(',') })}
+              disabled={selected.length < 2 || selected.length > MAX_COMPARED}
+              title={`Select two runs or more, at most ${MAX_COMPARED}`}
+              onClick={() => go(['compare'], { runs: selected.join(',') })}
             >
-              Compare {ticked.length > 0 ? ticked.length : 'ticked runs'}
+              Compare {selected.length > 0 ? selected.length : 'selected runs'}
             </button>
           </form>
           <p class="quiet" id="run-count" aria-live="polite">
@@ -99,7 +99,7 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
             <DataTable
               label="Runs"
               class="runs"
-              columns={[tickColumn, ...runColumns]}
+              columns={[selectionColumn, ...runColumns]}
               rows={runs}
               rowKey={({ id }) => id}
             />
@@ -152,7 +152,7 @@ const SHOWN_REASONS = 3;
 
 function retriesText({ retries }: RunLine): string {
   if (retries === 0) return '';
-  return retries === 1 ? 'one further attempt' : `${retries} further attempts`;
+  return retries === 1 ? 'one retry' : `${retries} retries`;
 }
 
 function Attention({ run }: { run: RunLine }) {

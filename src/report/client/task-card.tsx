@@ -99,8 +99,8 @@ export function TaskBody({ sample, hasTable = true }: TaskBodyProps) {
 
 /** Where a task comes from that was not written in its epoch. */
 const origins: Readonly<Record<string, string>> = {
-  base: 'It is of the base set: nobody wrote it in this epoch.',
-  history: 'It is of an earlier epoch: nobody wrote it in this one.',
+  base: 'A base task, not written in this epoch.',
+  history: 'A task from an earlier epoch, not written in this one.',
 };
 
 const taskFacts = (sample: Sample): [string, string][] => [
@@ -108,7 +108,7 @@ const taskFacts = (sample: Sample): [string, string][] => [
   ['p̂ of its batch', sample.targetRate === sample.rate ? '' : formatFixed(sample.targetRate)],
   ['simulator’s reward', formatFixed(sample.envReward)],
   ['guard factor', formatFixed(sample.guard)],
-  ['frozen agent', formatFixed(sample.frozenRate)],
+  ['initial agent', formatFixed(sample.frozenRate)],
   ['random policy', formatFixed(sample.randomRate)],
   ['repeats before it', String(sample.repeats)],
   ['agent’s update', useText(sample.keptForAgent, 'left out', hasAdvantages(sample))],
@@ -122,18 +122,21 @@ const taskFacts = (sample: Sample): [string, string][] => [
 
 /** What the figures of a task mean. */
 const meanings: readonly (readonly [string, string])[] = [
-  ['p̂', 'share of the attempts that the agent solved'],
+  ['p̂', 'share of the agent’s rollouts that solve the task'],
   [
     'p̂ of its batch',
-    'mean over the variations of one seed prompt; in such a run it decides about filter and reward',
+    'mean over the variations of one seed prompt; with `difficulty.per` "batch" filter and reward use it',
   ],
   ['simulator’s reward', 'R_env = exp(−β (p̂ − α)²): 1 for a task at the edge of the agent’s ability'],
   ['guard factor', 'what the guards leave of the task’s weight in the regression, 0 to 1'],
-  ['frozen agent', 'share that the agent of epoch 0 solved: what is hard for it alone is learnt'],
-  ['random policy', 'share that answers by chance would solve'],
+  [
+    'initial agent',
+    'success rate of the agent of epoch 0; if it is low and p̂ is high, training taught the agent this task',
+  ],
+  ['random policy', 'success rate of random answers'],
   [
     'advantage',
-    'an attempt’s reward less the mean of its group, by its spread if the run scales by it (GRPO)',
+    'a rollout’s reward minus the mean of its group, divided by the group’s standard deviation if the run scales advantages (GRPO)',
   ],
 ];
 

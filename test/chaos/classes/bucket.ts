@@ -79,7 +79,7 @@ export const bucketClasses: FaultClass[] = [
     },
   },
   {
-    name: 'bucket: two hosts claim one fence at once',
+    name: 'bucket: two hosts claim the same fencing token at once',
     row,
     stack: 'bucket',
     async inject(scene) {
@@ -91,7 +91,7 @@ export const bucketClasses: FaultClass[] = [
       await until(() => proxy.holdsClaim, patience, 'a claim');
       // Its attempt ends, since no heartbeat comes, and the other host makes the next one.
       scene.worker.signal('SIGSTOP');
-      const second = await scene.stack.secondHostsWorker();
+      const second = await scene.stack.startWorkerOnSecondHost();
       scene.afterwards(() => second.stop());
       await until(() => proxy.struck > 0, patience, 'the same claim of the other host');
       scene.worker.signal('SIGCONT');

@@ -6,8 +6,8 @@ import { fileClasses } from './files.ts';
 import { modelServerClasses } from './model-server.ts';
 import { operatorClasses } from './operator.ts';
 import { payloadKeyClasses } from './payload-key.ts';
-import { queueClasses } from './queue.ts';
 import { rankClasses } from './ranks.ts';
+import { slurmClasses } from './slurm.ts';
 import { temporalClasses } from './temporal.ts';
 import { trainerClasses } from './trainer.ts';
 import { workerClasses } from './worker.ts';
@@ -25,5 +25,5 @@ export const classes: readonly FaultClass[] = [
   ...payloadKeyClasses,
   ...bucketClasses,
   ...rankClasses,
-  ...queueClasses,
+  ...slurmClasses,
 ];

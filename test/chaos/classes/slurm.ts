@@ -1,11 +1,11 @@
 import type { FaultClass } from '../fault-class.ts';
 
 /** What may happen to the cluster that runs training jobs. */
-export const queueClasses: FaultClass[] = [
+export const slurmClasses: FaultClass[] = [
   {
-    name: 'queue: node lost with its job',
+    name: 'slurm: node lost with its job',
     row: "a training job's node lost",
-    stack: 'queue',
+    stack: 'slurm',
     async inject(scene) {
       const { cluster } = scene.stack;
       await scene.begin();
@@ -13,7 +13,7 @@ export const queueClasses: FaultClass[] = [
       await scene.pause(scene.random.int(4_000));
       await cluster!.loseNode();
       await scene.pause(scene.random.int(6_000));
-      await cluster!.nodeBack();
+      await cluster!.restartNode();
       return { back: Date.now(), allowed: { steps: 2 } };
     },
   },

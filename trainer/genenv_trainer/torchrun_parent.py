@@ -1,4 +1,4 @@
-"""The process of torchrun that has started this one."""
+"""Ends a process of a job when the torchrun that started it ends."""
 
 import ctypes
 import os
@@ -7,9 +7,9 @@ import sys
 from collections.abc import Mapping
 
 
-def end_with_agent(environment: Mapping[str, str]) -> None:
-    """A process that torchrun has started is killed when torchrun ends, however it ends (on Linux): what has no
-    agent keeps its device, and nobody ends it."""
+def end_with_torchrun(environment: Mapping[str, str]) -> None:
+    """From now on this process is killed when torchrun ends, however it ends (on Linux). Otherwise it would keep its
+    device, and nobody would end it."""
     if "TORCHELASTIC_RUN_ID" not in environment or sys.platform != "linux":
         return
     parent = os.getppid()
