@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { median } from '../src/numerics/arithmetic.ts';
 import { createDependencies } from '../src/worker/dependencies.ts';
 import { workerSettings } from '../src/worker/settings.ts';
 import { queues } from '../src/workflows/activity-proxies.ts';
@@ -7,8 +8,6 @@ import { LiveStack } from '../test-support/live-stack.ts';
 import { begin, createActivities, plainEpoch } from '../test-support/plain-epochs.ts';
 
 const epochs = 12;
-
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 /**
  * Seconds of an epoch of experiments/laptop.json by phase, under Temporal and in a plain loop over the same
@@ -41,7 +40,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
   const phases = Object.fromEntries(
     Object.keys(measured[0]!.time).map((phase) => [
       phase,
-      median(measured.map(({ time }) => time[phase] ?? 0)),
+      median(measured.map(({ time }) => time[phase] ?? 0))!,
     ]),
   );
 
@@ -67,11 +66,11 @@ export async function orchestration(): Promise<Record<string, unknown>> {
     committed = await plainEpoch(activities, plan, committed);
     plainSeconds.push((performance.now() - startedAt) / 1000);
   }
-  const fixedSeconds = phases.epoch! - median(plainSeconds);
+  const fixedSeconds = phases.epoch! - median(plainSeconds)!;
   return {
     phases_seconds: phases,
     temporal_epoch_seconds: phases.epoch,
-    plain_epoch_seconds: median(plainSeconds),
+    plain_epoch_seconds: median(plainSeconds)!,
     fixed_cost_seconds: fixedSeconds,
     target_fixed_cost_seconds: 0.6,
     ratio_for_30_s_epochs: (30 + fixedSeconds) / 30,

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../src/numerics/arithmetic.ts';
 import { LiveStack } from '../test-support/live-stack.ts';
 import { OtlpReceiver } from '../test-support/otlp-receiver.ts';
 import type { TestProcess } from '../test-support/processes.ts';
 import { tinyExperiment } from '../test-support/tiny-experiment.ts';
-
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 const rounds = 8;
 const epochs = 4;
@@ -66,9 +65,9 @@ export async function telemetry(): Promise<Record<string, unknown>> {
     console.log(JSON.stringify(results));
   }
   const ratioOf = (ratio: (round: Record<'off' | 'on', Round>) => number): number =>
-    median(measured.map(ratio));
+    median(measured.map(ratio))!;
   const medianOf = (side: 'off' | 'on', figure: keyof Round): number =>
-    median(measured.map((round) => round[side][figure]));
+    median(measured.map((round) => round[side][figure]))!;
   const [offSeconds, onSeconds] = [medianOf('off', 'epoch_seconds'), medianOf('on', 'epoch_seconds')];
   const [offCpu, onCpu] = [medianOf('off', 'worker_cpu_seconds'), medianOf('on', 'worker_cpu_seconds')];
   return {
@@ -101,7 +100,7 @@ async function measureRun({ stack, worker }: Side, id: string): Promise<Round> {
   const traces = stack.entries(id).flatMap(({ outputs }) => outputs.traces);
   const rollouts = traces.reduce((sum, { count }) => sum + count, 0);
   return {
-    epoch_seconds: median(times.map(({ epoch = 0 }) => epoch)),
+    epoch_seconds: median(times.map(({ epoch = 0 }) => epoch))!,
     rollouts_per_second: rollouts / times.reduce((sum, time) => sum + (time['roll out'] ?? 0), 0),
     worker_cpu_seconds: cpuSeconds(worker) - cpuBefore,
   };
