@@ -308,6 +308,24 @@ describe('the files of the repository', () => {
     expect(seeds.length).toBeGreaterThanOrEqual(5);
   });
 
+  test('compare-rates differs from compare-main in the agent’s learning rate, alike with both simulators', () => {
+    const [rates, main] = [
+      parseComparison(experimentFile('compare-rates')),
+      parseComparison(experimentFile('compare-main')),
+    ];
+    const values: Record<string, number> = { '5e-5': 5e-5, '1e-4': 1e-4, '2e-4': 2e-4, '4e-4': 4e-4 };
+    expect(rates.seeds.filter((seed) => main.seeds.includes(seed))).toEqual([]);
+    for (const simulator of ['tuned', 'random'])
+      for (const [name, rate] of Object.entries(values))
+        expect(
+          changedFields(
+            { ...main.arms[simulator], name: '' },
+            { ...rates.arms[`${simulator}-${name}`], name: '' },
+            9,
+          ),
+        ).toBe(rate === 1e-4 ? '' : `agent.training.learningRate: was 0.0001, is ${rate}`);
+  });
+
   test('compare-coin differs from compare-main in the coin-flip tool, and takes the guards against it from one arm', () => {
     const [coin, main] = [
       parseComparison(experimentFile('compare-coin')),
