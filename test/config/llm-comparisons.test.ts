@@ -11,6 +11,7 @@ describe.each(['toolbox-teaching', 'smollm2-teaching'])('%s', (name) => {
   const targets = Object.values(arms).map(({ arm, agent }) => ({
     target: arm.type === 'success-bin' ? arm.target : undefined,
     drops: agent.training!.dropZeroVariance,
+    normalizer: agent.training!.normalizeBy,
   }));
 
   test('has every bin and a mix of all with groups kept, and bins on both sides with groups dropped', () => {
@@ -18,12 +19,14 @@ describe.each(['toolbox-teaching', 'smollm2-teaching'])('%s', (name) => {
     expect(kept).toEqual([...rates, null]);
     const dropped = targets.filter(({ drops }) => drops).map(({ target }) => target);
     expect(dropped).toEqual(expect.arrayContaining([0.15, 0.5, 0.9]));
+    // Dropped without rescaling is kept, but for rounding.
+    for (const { drops, normalizer } of targets) expect(normalizer).toBe(drops ? 'kept' : undefined);
   });
 
   test('differs in target and in what becomes of groups without signal alone', () => {
     for (const experiment of Object.values(arms)) {
       const changes = changedFields({ ...arms.p50!, name: '' }, { ...experiment, name: '' }, 9);
-      expect(changes.replace(/(arm\.target|agent\.training\.dropZeroVariance): was [^;]*/g, '')).toMatch(
+      expect(changes.replace(/(arm\.target|agent\.training\.(dropZeroVariance|normalizeBy)): was [^;]*/g, '')).toMatch(
         /^[; ]*$/,
       );
       expect(agentRollouts(experiment)).toBe(64);
