@@ -2,8 +2,8 @@ import { heldOutOf, measured } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { areaUnderCurve } from './learning-curve.ts';
 import type { RunRecord } from './run-metrics.ts';
-import { boundsOf, estimateOverSeeds } from './seed-estimates.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
+import { differencesBySeed, estimateDifferenceOverSeeds } from './seed-estimates.ts';
+import type { SeedDifference } from './seed-estimates.ts';
 
 /**
  * What a run has used by the end of each epoch, other than rollouts. Hours are none of them: they are another
@@ -28,37 +28,66 @@ export interface AxisPoint {
 export interface Axis {
   name: AxisName;
   title: string;
-  /** The least that any run used in all, of those that used some: areas go up to there. Null if none did. */
+  /** What arms are compared with: the baseline, or the first arm that used some if the baseline used none. */
+  reference: string;
+  arms: (AxisDifference & { arm: string; runs: SeedCurve[] })[];
+}
+
+interface AxisDifference {
+  /** The least that any run of the arm and of the reference used in all; null for an arm that used none. */
   upTo: number | null;
-  arms: {
-    arm: string;
-    /** Mean of the held-out score up to there; null for an arm that used nothing. */
-    area: SeedEstimate | null;
-    runs: { seed: number; curve: AxisPoint[] }[];
-  }[];
+  /** Mean of the held-out score up to there, minus the reference's under the same seed; not tested. */
+  difference: SeedDifference | null;
+}
+
+interface SeedCurve {
+  seed: number;
+  curve: AxisPoint[];
 }
 
 /** Curves along each axis that the runs have measured, of the arms in the order given. */
-export function summarizeAxes(arms: readonly string[], runs: readonly RunRecord[]): Axis[] {
+export function summarizeAxes(arms: readonly string[], baseline: string, runs: readonly RunRecord[]): Axis[] {
   return (Object.keys(axes) as AxisName[]).flatMap((name) => {
     const { title, used } = axes[name];
-    const curves = runs.map((run) => ({ arm: run.arm, seed: run.seed, curve: curveAlong(run.rows, used) }));
-    const ends = curves.map(({ curve }) => curve.at(-1)?.used ?? 0).filter((end) => end > 0);
-    if (ends.length === 0) return [];
-    const upTo = Math.min(...ends);
-    const armOf = (arm: string): Axis['arms'][number] => {
-      const own = curves.filter((curve) => curve.arm === arm);
-      return {
-        arm,
-        area: estimateOverSeeds(
-          own.map(({ curve }) => areaAlong(curve, upTo)),
-          boundsOf('share'),
-        ),
-        runs: own.map(({ seed, curve }) => ({ seed, curve })),
-      };
-    };
-    return [{ name, title, upTo, arms: arms.map(armOf) }];
+    const curvesOf = (arm: string): SeedCurve[] =>
+      runs
+        .filter((run) => run.arm === arm)
+        .map(({ seed, rows }) => ({ seed, curve: curveAlong(rows, used) }));
+    const curves = new Map(arms.map((arm) => [arm, curvesOf(arm)]));
+    const reference = [baseline, ...arms].find((arm) => curves.get(arm)!.some(hasUsedSome));
+    if (reference === undefined) return [];
+    return [
+      {
+        name,
+        title,
+        reference,
+        arms: arms.map((arm) => ({
+          arm,
+          ...(arm === reference
+            ? { upTo: null, difference: null }
+            : compareAlong(curves.get(arm)!, curves.get(reference)!)),
+          runs: curves.get(arm)!,
+        })),
+      },
+    ];
   });
+}
+
+const hasUsedSome = ({ curve }: SeedCurve): boolean => (curve.at(-1)?.used ?? 0) > 0;
+
+/**
+ * Two arms at the same amount of an axis: as much of it as every run of both used. A third arm that uses little has
+ * no say in it.
+ */
+export function compareAlong(arm: readonly SeedCurve[], reference: readonly SeedCurve[]): AxisDifference {
+  if (!arm.some(hasUsedSome)) return { upTo: null, difference: null };
+  const upTo = Math.min(...[...arm, ...reference].filter(hasUsedSome).map(({ curve }) => curve.at(-1)!.used));
+  const areas = (curves: readonly SeedCurve[]): (number | null)[] =>
+    arm.map(({ seed }) => {
+      const own = curves.find((candidate) => candidate.seed === seed);
+      return own === undefined ? null : areaAlong(own.curve, upTo);
+    });
+  return { upTo, difference: estimateDifferenceOverSeeds(differencesBySeed(areas(arm), areas(reference))) };
 }
 
 type Used = (rows: readonly EpochRow[], row: number) => number | null;

@@ -12,6 +12,8 @@ const conditions = [
   'calibrationEnd',
   'simulatorKlAtCap',
   'simulatorKlCapped',
+  'simulatorStepsShortened',
+  'simulatorStepShare',
   'agentKlAtCap',
   'heldOutOverlap',
 ] as const satisfies RunMetricName[];
@@ -28,8 +30,9 @@ function reachParts(arms: readonly ArmSummary[]): string[] {
   return [
     '## Calibration and caps',
     'When success first came into the band, under how many of the seeds; how far from α the new tasks are (noise alone keeps it above 0), whether the cap of the KL to the initial policy ' +
-      `binds (a KL of ${100 * NEAR_CAP} % of the cap or more; and where it acted on an update), and how many of the ` +
-      'tasks that the simulator wrote were held-out ones.',
+      `binds (a KL of ${100 * NEAR_CAP} % of the cap or more; and where it acted on an update), whether the cap on the KL ` +
+      'of a single step does (it halves a step until it fits), and how many of the tasks that the simulator wrote were ' +
+      'held-out ones.',
     table(
       ['arm', ...columns.map((metric) => runMetrics[metric].title)],
       arms.map(({ arm, figures, runs }) => [

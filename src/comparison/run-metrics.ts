@@ -73,7 +73,17 @@ export const runMetrics = {
     unit: 'share',
   },
   simulatorKlCapped: {
-    title: 'updates of the simulator that the cap of its KL acted on',
+    title: 'updates of the simulator that this cap acted on',
+    better: null,
+    unit: 'share',
+  },
+  simulatorStepsShortened: {
+    title: 'updates of the simulator that the cap on a step shortened',
+    better: null,
+    unit: 'share',
+  },
+  simulatorStepShare: {
+    title: 'share of their steps that this cap left',
     better: null,
     unit: 'share',
   },
@@ -118,6 +128,7 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
   const n = run.experiment.agent.rolloutsPerTask;
   const { success } = findings(compared);
   const lengths = values('completions/correct_mean_length');
+  const hasDistanceCap = typeof run.experiment.environment.training?.maxKl === 'number';
   const [lengthStart, lengthEnd] = [mean(lengths.slice(0, WINDOW)), mean(lengths.slice(-WINDOW))];
   return {
     area: areaUnderCurve(curve, rollouts),
@@ -141,7 +152,10 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     binSuccess: run.rows[0]?.metrics['pool/success_rate'] ?? null,
     logprobGain: changeOverRun(run.rows, 'eval/heldout_logprob'),
     simulatorKlAtCap: shareAtCap(rows, 'env/kl', run.experiment.environment.training?.maxKl),
-    simulatorKlCapped: mean(values('env/kl_capped')),
+    // Without a cap on the distance the metric is 0, which says nothing of the cap on a step.
+    simulatorKlCapped: hasDistanceCap ? mean(values('env/kl_capped')) : null,
+    simulatorStepsShortened: mean(values('env/step_share').map((share) => (share < 1 ? 1 : 0))),
+    simulatorStepShare: mean(values('env/step_share')),
     agentKlAtCap: shareAtCap(rows, 'kl', run.experiment.agent.training?.maxKl),
     calibrationStart: mean(values('env/calibration_error').slice(0, WINDOW)),
     calibrationEnd: mean(values('env/calibration_error').slice(-WINDOW)),

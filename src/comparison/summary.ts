@@ -167,7 +167,7 @@ function* compute(
     rollouts,
     primary: primary.map((settings) => judgePrimary(settings, arms)),
     arms,
-    axes: summarizeAxes(Object.keys(experiments), runs),
+    axes: summarizeAxes(Object.keys(experiments), baseline, runs),
     tests: corrected.tests,
     against: references.map((reference, index) => ({ reference, rows: corrected.tables[index]! })),
     againstControls: corrected.tables.at(-1)!,

@@ -4,6 +4,7 @@ import { curveOverTime, summarizeAxes } from '../../src/comparison/axes.ts';
 import { armCostsMarkdown } from '../../src/comparison/costs.ts';
 import { curriculumCharts } from '../../src/comparison/curriculum-charts.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
+import { measureRun } from '../../src/comparison/run-metrics.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import { comparison, runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
@@ -21,6 +22,7 @@ const trains: Course = {
     'env/calibration_error': 0.4 - epoch / 40,
     'env/kl_capped': epoch > 9 ? 1 : 0,
     'env/kl': (epoch / 12) * cap,
+    'env/step_share': epoch % 2 === 0 ? 1 : 0.5,
     'env/rate_tenths/4': 5,
     'env/rate_tenths_kept/4': 4,
     'env/rate_tenths/9': 2,
@@ -36,25 +38,49 @@ const records = runs(plan, { tuned: trains, random: frozen });
 const summed = summarize(plan, records, []);
 
 describe('axes other than rollouts', () => {
-  test('have curves and areas, up to the least that any run used', () => {
-    const axes = summarizeAxes(['tuned', 'random'], records);
-    expect(axes.map(({ name, upTo }) => [name, upTo])).toEqual([
-      ['generated', 600],
-      ['tokens', 9_600],
-      ['agentSteps', 24],
-      ['environmentSteps', 24],
+  test('have curves, and areas of two arms up to the least that any run of either used', () => {
+    const axes = summarizeAxes(['tuned', 'random'], 'random', records);
+    expect(axes.map(({ name, reference }) => [name, reference])).toEqual([
+      ['generated', 'random'],
+      ['tokens', 'random'],
+      ['agentSteps', 'random'],
+      // The baseline never updates its simulator.
+      ['environmentSteps', 'tuned'],
     ]);
     const [generated, tokens, , steps] = axes;
     expect(generated!.arms[0]!.runs[0]!.curve.map(({ used }) => used)).toEqual([0, 400, 800, 1200]);
     // Of 0.1, 0.42 at 400 and 0.6 at 800: trapezoids to 600, where it has 0.51.
-    expect(generated!.arms[0]!.area?.mean).toBeCloseTo((400 * 0.26 + 200 * 0.465) / 600, 9);
-    expect(generated!.arms[1]!.area?.mean).toBeCloseTo((0.5 * 0.1 + 0.42 + 0.6 + 0.5 * 0.8) / 3, 9);
-    expect(tokens!.arms[1]!.area?.mean).toBeCloseTo(generated!.arms[1]!.area!.mean, 9);
-    // The one that never updates its simulator has a single point, and no area.
+    const area = (400 * 0.26 + 200 * 0.465) / 600;
+    const randomArea = (0.5 * 0.1 + 0.42 + 0.6 + 0.5 * 0.8) / 3;
+    expect(generated!.arms[0]!.upTo).toBe(600);
+    expect(generated!.arms[0]!.difference?.mean).toBeCloseTo(area - randomArea, 9);
+    expect(tokens!.arms[0]!.upTo).toBe(9_600);
+    // At 9,600 of its 12,000 tokens it has 0.68.
+    const tokensArea = (4_000 * 0.26 + 4_000 * 0.51 + 1_600 * 0.64) / 9_600;
+    expect(tokens!.arms[0]!.difference?.mean).toBeCloseTo(tokensArea - randomArea, 9);
+    // Nor has it an area against the one that does: its curve is a point.
     expect(steps!.arms[1]).toMatchObject({
-      area: null,
+      upTo: null,
+      difference: null,
       runs: [{ curve: [{ used: 0, score: 0.8 }] }, {}, {}],
     });
+  });
+
+  test('an arm that uses little has no say in how two others are compared', () => {
+    const three = ['tuned', 'random', 'scant'];
+    const little = records.flatMap((run) =>
+      run.arm === 'tuned'
+        ? [
+            {
+              ...run,
+              arm: 'scant',
+              rows: run.rows.map((row) => ({ ...row, metrics: { ...row.metrics, 'env/generated': 1 } })),
+            },
+          ]
+        : [],
+    );
+    const [generated] = summarizeAxes(three, 'random', [...records, ...little]);
+    expect(generated!.arms.map(({ upTo }) => upTo)).toEqual([600, null, 13]);
   });
 
   test('go by the exact held-out success where it was measured, as the curve over rollouts does', () => {
@@ -66,20 +92,21 @@ describe('axes other than rollouts', () => {
           : row,
       ),
     }));
-    for (const axis of summarizeAxes(['tuned'], exact)) expect(axis.arms[0]!.area?.mean).toBeCloseTo(0.25, 9);
+    for (const axis of summarizeAxes(['tuned'], 'tuned', exact))
+      expect(axis.arms[0]!.runs[0]!.curve.map(({ score }) => score)).toEqual([0.25, 0.25, 0.25, 0.25]);
   });
 
   test('are there if the runs have counted them', () => {
     const uncounted = { ...trains, metrics: () => ({}) };
     const plain = summarize(plan, runs(plan, { tuned: uncounted, random: uncounted }), []);
     expect(plain.axes.map(({ name }) => name)).toEqual(['agentSteps']);
-    expect(resultsMarkdown(plain)).toContain(
-      '| arm | rollouts, up to 768 | updates of the agent, up to 24 |',
+    expect(resultsMarkdown(plain)).toContain('| arm | updates of the agent: minus random |');
+    const text = resultsMarkdown(summed);
+    expect(text).toContain(
+      '| arm | texts that the simulator wrote: minus random | tokens sampled: minus random | updates of the agent: ' +
+        'minus random | updates of the simulator: minus tuned |',
     );
-    expect(resultsMarkdown(summed)).toContain(
-      '| arm | rollouts, up to 768 | texts that the simulator wrote, up to 600 | tokens sampled, up to 9600 | ' +
-        'updates of the agent, up to 24 |',
-    );
+    expect(text).toMatch(/^\| tuned \| −0\.1\d\d \[.*\], up to 600 \| .*, up to 24 \| – \|$/m);
   });
 
   test('are drawn with a line for each seed', () => {
@@ -132,13 +159,30 @@ describe('what kept simulators from α', () => {
     expect(text).toContain(
       '| arm | epoch in which success entered the band (5-epoch mean) | \\|p̂ − α\\| of new tasks, first 5 epochs | ' +
         '\\|p̂ − α\\| of new tasks, last 5 epochs | epochs with the KL of the simulator at its cap | updates of the ' +
-        'simulator that the cap of its KL acted on |',
+        'simulator that this cap acted on | updates of the simulator that the cap on a step shortened | share of their ' +
+        'steps that this cap left |',
     );
     expect(text).toContain(
       '| tuned | 5 (all seeds alike) | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.167 (all seeds alike) | ' +
-        '0.250 (all seeds alike) |',
+        '0.250 (all seeds alike) | 0.500 (all seeds alike) | 0.750 (all seeds alike) |',
     );
-    expect(text).toContain('| random | never | – | – | – | – |');
+    expect(text).toContain('| random | never | – | – | – | – | – | – |');
+  });
+
+  test('of a cap that an arm does not have nothing is said', () => {
+    const { environment, ...rest } = plan.arms.tuned!;
+    const uncapped = {
+      ...rest,
+      environment: { ...environment, training: { ...environment.training!, maxKl: null } },
+    };
+    const { metrics } = records[0]!.rows[3]!;
+    expect(metrics['env/kl_capped']).toBe(0);
+    const measured = measureRun({ ...records[0]!, experiment: uncapped }, { threshold: 0.5, rollouts: 768 });
+    expect(measured).toMatchObject({
+      simulatorKlCapped: null,
+      simulatorKlAtCap: null,
+      simulatorStepShare: 0.75,
+    });
   });
 
   test('and drawn by epoch: distance from α, and the KL over its cap', () => {

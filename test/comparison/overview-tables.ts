@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository } from '../../infra/setup/locations.mjs';
-import { areaAlong } from '../../src/comparison/axes.ts';
 import { areaUnderCurve, scoreAt } from '../../src/comparison/learning-curve.ts';
 import type { CurvePoint } from '../../src/comparison/learning-curve.ts';
 import { table } from '../../src/comparison/markdown-table.ts';
@@ -11,6 +10,7 @@ import { primaryCells, primaryVerdictText } from '../../src/comparison/primary-m
 import { parseRunsFile } from '../../src/comparison/runs-file.ts';
 import {
   differencesBySeed,
+  differenceText,
   estimateOverSeeds,
   estimateText,
   intervalText,
@@ -133,22 +133,29 @@ export function axesTable(): string {
   const rows = curriculumPages.flatMap((page) => {
     const { arms, axes } = page.summary;
     const along = (name: string, axis: string) => {
-      const { upTo, arms: lines } = axes.find((candidate) => candidate.name === axis)!;
+      const { arms: compared } = axes.find((candidate) => candidate.name === axis)!;
       const { arm } = armWith(arms, name)!;
-      const { runs } = lines.find((candidate) => candidate.arm === arm)!;
-      return runs.map(({ curve }) => (upTo === null ? null : areaAlong(curve, upTo)));
+      return compared.find((candidate) => candidate.arm === arm)!.difference;
     };
     const areas = (name: string) => armWith(arms, name)!.runs.map(({ figures }) => figures.area);
     return namesIn(arms, ['tuned', 'uniform', 'oracle', 'selection']).map((name) => [
       pageLink(page),
       `${name} − random`,
       signedText(differencesBySeed(areas(name), areas('random'))),
-      ...['agentSteps', 'tokens'].map((axis) =>
-        signedText(differencesBySeed(along(name, axis), along('random', axis))),
-      ),
+      ...['agentSteps', 'generated', 'tokens'].map((axis) => differenceText(along(name, axis))),
     ]);
   });
-  return table(['file', 'arms', 'by rollouts', 'by updates of the agent', 'by tokens sampled'], rows);
+  return table(
+    [
+      'file',
+      'arms',
+      'by rollouts',
+      'by updates of the agent',
+      'by texts that the simulator wrote',
+      'by tokens sampled',
+    ],
+    rows,
+  );
 }
 
 /** Where on the held-out grid `tuned` leads and lags. */
