@@ -94,6 +94,8 @@ describe('the column "which is"', () => {
     for (const { field, printed, released, origin } of rows) {
       expect(origin, field).toMatch(/^(printed|released|ours|absent)\b/);
       if (origin.startsWith('released')) expect(released, field).not.toBe(absent);
+      // Who leaves the release for a value of ours says why.
+      if (origin.startsWith('ours') && !isEmpty(released)) expect(origin, field).toMatch(/^ours: \w/);
       if (origin.startsWith('absent')) expect([printed, released].every(isEmpty), field).toBe(true);
       if (!origin.startsWith('printed')) continue;
       // The paper prints what it has; what it does not mention, it has not.
