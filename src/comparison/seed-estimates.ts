@@ -110,13 +110,18 @@ export function rangeText(values: readonly (number | null)[], unit: Unit): strin
   return low === high ? low : `${low} to ${high}`;
 }
 
-/** `0.412 [0.380, 0.447]`, without an interval for a single seed, and for seeds that are all alike. */
+/**
+ * `0.412 [0.380, 0.447]`, without an interval for a single seed, for seeds that are all alike, and where its ends
+ * would look alike: an interval of zero width claims what was not measured.
+ */
 export function estimateText(estimate: SeedEstimate | null, unit: Unit = 'share'): string {
   if (estimate === null) return '–';
   const { mean, low, high } = estimate;
   if (areSeedsAlike(estimate)) return `${valueText(mean, unit)} (all seeds alike)`;
-  return low === null || high === null
-    ? valueText(mean, unit)
+  if (low === null || high === null) return valueText(mean, unit);
+  const [lowText, highText] = [low, high].map((end) => valueText(end, unit).replace(/^−(?=[0.]+$)/, ''));
+  return lowText === highText
+    ? `${lowText!} (seeds differ by less than is shown)`
     : `${valueText(mean, unit)} ${intervalText({ low, high }, unit)}`;
 }
 
@@ -127,7 +132,8 @@ export const intervalText = ({ low, high }: { low: number; high: number }, unit:
 export function differenceText(difference: SeedDifference | null, unit: Unit = 'share'): string {
   if (difference === null) return '–';
   const { mean, adjusted } = difference;
-  const text = `${mean > 0 && unit !== 'change' ? '+' : ''}${estimateText(difference, unit)}`;
+  const isZero = /^−?[0.]+$/.test(valueText(mean, unit));
+  const text = `${mean > 0 && !isZero && unit !== 'change' ? '+' : ''}${estimateText(difference, unit)}`;
   if (adjusted === null) return text;
   const withP = `${text}, ${pText(adjusted)}`;
   return adjusted < LEVEL ? `**${withP}**` : withP;

@@ -47,6 +47,7 @@ describe('the schema for editors', () => {
     'best-of-n-api',
     'api-simulator',
     'calls',
+    'calls-traces',
     'calls-worded',
     'services',
     'travel',
