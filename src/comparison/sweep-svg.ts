@@ -1,6 +1,6 @@
-import { range } from '../numerics/arithmetic.ts';
 import { runMetrics } from './run-metrics.ts';
 import { valueText } from './seed-estimates.ts';
+import { COLORS, escaped, fixed, line, place, scaleOf, shareText, text, ticks } from './svg.ts';
 import type { Sweep, SweepPoint } from './sweep.ts';
 
 const WIDTH = 720;
@@ -9,14 +9,6 @@ const PLOT = { left: 76, right: 700, height: 276 };
 const LEGEND = { top: 38, row: 20 };
 /** Between the points of two pairs in one comparison, so that their intervals stand side by side. */
 const SPACING = 5;
-/** Told apart by people who see no red and green (Okabe and Ito). */
-const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
-
-interface Scale {
-  low: number;
-  high: number;
-  step: number;
-}
 
 /** The sweep as a figure: a line for each pair of arms, with the interval of each point, and the line of no gain. */
 export function sweepSvg({ measure, pairs, points }: Sweep): string {
@@ -79,37 +71,3 @@ function pointMarks(
     ? [circle]
     : [line([x(p0), y(low)], [x(p0), y(high)], color, 2), circle];
 }
-
-/** Limits and ticks of an axis that holds two values: steps of 1, 2 or 5 times a power of ten, about five of them. */
-function scaleOf(from: number, to: number): Scale {
-  const rough = Math.max(to - from, 1e-9) / 5;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);
-  return { low: Math.floor(from / step) * step, high: Math.ceil(to / step) * step, step };
-}
-
-const ticks = ({ low, high, step }: Scale): number[] =>
-  range(Math.round((high - low) / step) + 1).map((index) => Number((low + index * step).toPrecision(12)));
-
-const place = (value: number, { low, high }: Scale, start: number, end: number): number =>
-  start + ((value - low) / (high - low)) * (end - start);
-
-/** A tick with as many decimals as its step needs, two at least. */
-const shareText = (value: number, { step }: Scale): string =>
-  value.toFixed(Math.max(2, Math.ceil(-Math.log10(step))));
-
-const fixed = (value: number): string => value.toFixed(1);
-
-const line = ([x1, y1]: [number, number], [x2, y2]: [number, number], color: string, width = 1): string =>
-  `<line x1="${fixed(x1)}" y1="${fixed(y1)}" x2="${fixed(x2)}" y2="${fixed(y2)}" stroke="${color}" stroke-width="${width}"/>`;
-
-const text = (
-  x: number,
-  y: number,
-  content: string,
-  { anchor = 'start', size = 13 }: { anchor?: 'start' | 'middle' | 'end'; size?: number } = {},
-): string =>
-  `<text x="${fixed(x)}" y="${fixed(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(content)}</text>`;
-
-const escaped = (content: string): string =>
-  content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seedCharts } from '../../src/comparison/axes-charts.ts';
 import { curveOverTime, summarizeAxes } from '../../src/comparison/axes.ts';
+import { curvesSvg } from '../../src/comparison/curves-svg.ts';
 import { armCostsMarkdown } from '../../src/comparison/costs.ts';
 import { curriculumCharts } from '../../src/comparison/curriculum-charts.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
@@ -107,6 +108,23 @@ describe('axes other than rollouts', () => {
         'minus random | updates of the simulator: minus tuned |',
     );
     expect(text).toMatch(/^\| tuned \| −0\.1\d\d \[.*\], up to 600 \| .*, up to 24 \| – \|$/m);
+  });
+
+  test('are drawn for the documents too: a thin line for each seed, and a thick one for their mean as far as all go', () => {
+    const figure = curvesSvg(summed);
+    const panels = figure.split('<g ').slice(1);
+    expect(panels.map((panel) => />held-out success by ([^<]*)</.exec(panel)?.[1])).toEqual([
+      'rollouts of the agent',
+      'texts that the simulator wrote',
+      'tokens sampled',
+      'updates of the agent',
+      'updates of the simulator',
+    ]);
+    const lines = (panel: string, width: string): number => panel.split(`stroke-width="${width}"`).length - 1;
+    expect(panels.map((panel) => lines(panel, '0.8'))).toEqual([6, 6, 6, 6, 6]);
+    // The baseline has no curve along the updates of a simulator that it never updates.
+    expect(panels.map((panel) => lines(panel, '2.2'))).toEqual([2, 2, 2, 2, 1]);
+    expect(figure).not.toMatch(/NaN|Infinity|undefined/);
   });
 
   test('are drawn with a line for each seed', () => {

@@ -2,7 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
-import { generatedPart, runsFileFor, summaryFileFor } from '../../src/cli/lib/comparison-results.ts';
+import {
+  curvesFileFor,
+  generatedPart,
+  runsFileFor,
+  summaryFileFor,
+} from '../../src/cli/lib/comparison-results.ts';
+import { curvesSvg } from '../../src/comparison/curves-svg.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { parseRunsFile, runsOf } from '../../src/comparison/runs-file.ts';
 import { comparisonHash, RULES, summarizeRuns } from '../../src/comparison/summary.ts';
@@ -43,6 +49,7 @@ describe.each(documents)('%s', (document) => {
       return;
     }
     expect(text).toBe(resultsMarkdown(summary));
+    expect(readFileSync(join(repository, curvesFileFor(document)), 'utf8')).toBe(curvesSvg(summary));
     expect(summary.comparison).toBe(comparisonHash(parseComparison(experimentFile(summary.name))));
   });
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { curvesSvg } from '../../comparison/curves-svg.ts';
 import { primaryVerdictText } from '../../comparison/primary-markdown.ts';
 import { runMetrics } from '../../comparison/run-metrics.ts';
 import { differenceText, estimateText, pText } from '../../comparison/seed-estimates.ts';
@@ -32,6 +33,7 @@ export async function showComparison(
   context.print(resultsTable(JSON.parse(summary) as Summary));
   if (docs !== undefined) {
     await writeResultsDocument(docs, results, summary);
+    await atomicWrite(curvesFileFor(docs), curvesSvg(JSON.parse(summary) as Summary));
     const runs = await folder.readText(folder.runsFile);
     if (runs !== undefined) await atomicWrite(runsFileFor(docs), runs);
   }
@@ -93,5 +95,8 @@ export const generatedPart = (document: string): string => document.split(`\n${H
 
 /** Where the runs of a document are, from which it can be made again. */
 export const runsFileFor = (document: string): string => `${document.replace(/\.md$/, '')}.runs.jsonl`;
+
+/** Where the learning curves of a document are drawn. */
+export const curvesFileFor = (document: string): string => `${document.replace(/\.md$/, '')}.svg`;
 
 export const summaryFileFor = (document: string): string => `${document.replace(/\.md$/, '')}.json`;

@@ -1,0 +1,123 @@
+import { range } from '../numerics/arithmetic.ts';
+import type { CurvePoint } from './learning-curve.ts';
+import { meanCurve } from './learning-curve.ts';
+import type { Summary } from './summary.ts';
+import { COLORS, escaped, fixed, line, place, scaleOf, shareText, text, ticks } from './svg.ts';
+
+const PANEL = { width: 340, height: 190, left: 48, top: 34, bottom: 40, gap: 24 };
+const COLUMNS = 2;
+const LEGEND = { top: 14, row: 20 };
+/** More lines than these cannot be told apart. */
+const MAX_ARMS = COLORS.length;
+const PLACES = 25;
+
+interface Panel {
+  title: string;
+  arms: { arm: string; curves: CurvePoint[][] }[];
+}
+
+/**
+ * Every seed's learning curve along rollouts and each other axis: a thin line for each seed, a thick one for their
+ * mean as far as every seed goes. Of the arms it has the baseline and those of the primary comparisons.
+ */
+export function curvesSvg(summary: Summary): string {
+  const arms = shownArms(summary);
+  const panels = panelsOf(summary, arms);
+  const rows = Math.ceil(panels.length / COLUMNS);
+  const legend = LEGEND.top + LEGEND.row * arms.length;
+  const cell = {
+    width: PANEL.left + PANEL.width + PANEL.gap,
+    height: PANEL.top + PANEL.height + PANEL.bottom,
+  };
+  const [width, height] = [COLUMNS * cell.width, legend + rows * cell.height];
+  const best = Math.max(
+    ...panels
+      .flatMap(({ arms: own }) => own.flatMap(({ curves }) => curves.flat()))
+      .map(({ score }) => score),
+  );
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12" role="img">`,
+    `<title>${escaped(`Held-out success of ${arms.join(', ')}: a line for each seed, and their mean`)}</title>`,
+    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
+    ...arms.flatMap((arm, index) => {
+      const y = LEGEND.top + index * LEGEND.row;
+      return [
+        `<rect x="${PANEL.left}" y="${y}" width="12" height="12" fill="${COLORS[index]!}"/>`,
+        text(PANEL.left + 18, y + 11, arm),
+      ];
+    }),
+    ...panels.flatMap((panel, index) => [
+      `<g transform="translate(${(index % COLUMNS) * cell.width} ${legend + Math.floor(index / COLUMNS) * cell.height})">`,
+      ...panelMarks(panel, best),
+      '</g>',
+    ]),
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+function shownArms({ baseline, primary, arms }: Summary): string[] {
+  const named = new Set([...primary.flatMap(({ arm, against }) => [arm, against]), baseline]);
+  return arms
+    .map(({ arm }) => arm)
+    .filter((arm) => primary.length === 0 || named.has(arm))
+    .slice(0, MAX_ARMS);
+}
+
+function panelsOf({ arms, axes }: Summary, shown: readonly string[]): Panel[] {
+  return [
+    {
+      title: 'rollouts of the agent',
+      arms: shown.map((arm) => ({
+        arm,
+        curves: arms.find((own) => own.arm === arm)!.runs.map(({ curve }) => curve),
+      })),
+    },
+    ...axes.map(({ title, arms: along }) => ({
+      title,
+      arms: shown.map((arm) => ({
+        arm,
+        curves: along
+          .find((own) => own.arm === arm)!
+          .runs.map(({ curve }) => curve.map(({ used, score }) => ({ rollouts: used, score }))),
+      })),
+    })),
+  ];
+}
+
+function panelMarks({ title, arms }: Panel, best: number): string[] {
+  const most = Math.max(
+    1,
+    ...arms.flatMap(({ curves }) => curves.map((curve) => curve.at(-1)?.rollouts ?? 0)),
+  );
+  const [across, up] = [scaleOf(0, most), scaleOf(0, best)];
+  const [right, bottom] = [PANEL.left + PANEL.width, PANEL.top + PANEL.height];
+  const x = (value: number): number => place(value, { ...across, high: most }, PANEL.left, right);
+  const y = (value: number): number => place(value, up, bottom, PANEL.top);
+  const path = (curve: readonly CurvePoint[], style: string, color: string): string => {
+    const corners = curve.map(({ rollouts, score }) => `${fixed(x(rollouts))},${fixed(y(score))}`);
+    return `<polyline points="${corners.join(' ')}" fill="none" stroke="${color}" ${style}/>`;
+  };
+  return [
+    text(PANEL.left, PANEL.top - 12, `held-out success by ${title}`, { size: 13 }),
+    ...ticks(up).flatMap((value) => [
+      line([PANEL.left, y(value)], [right, y(value)], value === 0 ? '#333333' : '#e0e0e0'),
+      text(PANEL.left - 6, y(value) + 4, shareText(value, up), { anchor: 'end', size: 12 }),
+    ]),
+    ...ticks(across)
+      .filter((value) => value <= most)
+      .map((value) => text(x(value), bottom + 18, String(value), { anchor: 'middle', size: 12 })),
+    ...arms.flatMap(({ curves }, index) =>
+      curves.map((curve) => path(curve, 'stroke-width="0.8" stroke-opacity="0.45"', COLORS[index]!)),
+    ),
+    ...arms.flatMap(({ curves }, index) => {
+      const shortest = Math.min(...curves.map((curve) => curve.at(-1)?.rollouts ?? 0));
+      const places = range(PLACES).map((at) => (at / (PLACES - 1)) * shortest);
+      const mean = meanCurve(curves, places).map((point) => ({
+        rollouts: point.rollouts,
+        score: point.mean,
+      }));
+      return shortest === 0 ? [] : [path(mean, 'stroke-width="2.2"', COLORS[index]!)];
+    }),
+  ];
+}
