@@ -1,15 +1,21 @@
 import type { Comparison } from '../config/comparison.ts';
-import type { Origin } from '../runs/file-schemas.ts';
 import type { Experiment } from '../config/experiment.ts';
+import { benchmarkScores } from '../runs/benchmark-scores.ts';
+import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
+import type { Origin } from '../runs/file-schemas.ts';
 import { openRun } from '../runs/ledger-entry.ts';
+import type { LedgerEntry } from '../runs/ledger-entry.ts';
 import type { ComparisonFolder, RunFolders } from '../runs/result-folders.ts';
+import { hashOf } from '../store/canonical-json.ts';
+import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ArmRun } from '../types/comparison-inputs.ts';
+import type { Metrics } from '../types/run-state.ts';
 import { armRuns, experimentOf } from './plan.ts';
 import { portableRun } from './portable-run.ts';
 import type { PortableRun } from './portable-run.ts';
 import { inSameRun, parseRunsFile, runsOf } from './runs-file.ts';
 
-type Folders = Pick<RunFolders, 'runFolder' | 'comparisonFolder'>;
+type Folders = Pick<RunFolders, 'runFolder' | 'comparisonFolder' | 'evaluationFolder'>;
 
 /** A planned run, and what it came to, here or elsewhere. */
 export interface RunState {
@@ -77,10 +83,26 @@ async function readRunState(
   const opened = await openRun(folders.runFolder(run.id));
   const lines = (await opened?.ledger.read()) ?? [];
   const ends = lines.at(-1)?.epoch ?? null;
-  if (ends === experiment.epochs)
-    return { run, experiment, finished: portableRun(run, experiment, lines, origin), isCarried: false, ends };
+  if (ends === experiment.epochs) {
+    const benchmarks = await readBenchmarks(folders, run.id, experiment, lines);
+    const finished = portableRun(run, experiment, lines, { origin, benchmarks });
+    return { run, experiment, finished, isCarried: false, ends };
+  }
   const line = carried.find((candidate) => inSameRun(candidate, run)) ?? null;
   return { run, experiment, finished: line, isCarried: line !== null, ends };
+}
+
+/** Scores by epoch; empty without benchmarks. @throws InvalidArtifact for damaged results */
+async function readBenchmarks(
+  { evaluationFolder }: Folders,
+  run: string,
+  { evaluation }: Experiment,
+  lines: readonly LedgerLine<LedgerEntry>[],
+): Promise<Metrics[]> {
+  if (evaluation.benchmarks === undefined) return [];
+  return Promise.all(
+    lines.map((line) => benchmarkScores(evaluationFolder(evaluationOfEpoch(run, line.epoch, hashOf(line))))),
+  );
 }
 
 /** Runs that were made in another home. @throws InvalidConfig for a damaged line, and a run of other settings */

@@ -91,17 +91,21 @@ export const portableRunSchema = z.strictObject({
 });
 export type PortableRun = z.infer<typeof portableRunSchema>;
 
-/** @param lines of a finished run's ledger: the first is the preparation */
+/**
+ * @param lines of a finished run's ledger: the first is the preparation
+ * @param benchmarks scores on benchmarks, by line; empty if there are none
+ */
 export function portableRun(
   { arm, seed }: Pick<ArmRun, 'arm' | 'seed'>,
   experiment: Experiment,
   lines: readonly LedgerLine<LedgerEntry>[],
-  origin: Origin,
+  { origin, benchmarks }: { origin: Origin; benchmarks: readonly Metrics[] },
 ): PortableRun {
   const [first, last] = [lines[0]!, lines.at(-1)!];
   const { agent, environment } = first.outputs.state;
   const wanted = hashOf(experiment);
-  const names = [...new Set(lines.flatMap(({ metrics }) => Object.keys(metrics)))].sort();
+  const measured = lines.map(({ metrics }, index): Metrics => ({ ...metrics, ...benchmarks[index] }));
+  const names = [...new Set(measured.flatMap((metrics) => Object.keys(metrics)))].sort();
   return {
     format: 1,
     arm,
@@ -115,7 +119,7 @@ export function portableRun(
     changed: lines.filter(({ inputs }) => inputs.experiment.sha256 !== wanted).map(({ epoch }) => epoch),
     epochs: last.epoch,
     metrics: Object.fromEntries(
-      names.map((name) => [name, asColumn(lines.map(({ metrics }) => metrics[name] ?? null))]),
+      names.map((name) => [name, asColumn(measured.map((metrics) => metrics[name] ?? null))]),
     ),
     origin,
   };

@@ -1,6 +1,7 @@
 import { comparedMeasures } from '../config/primary-comparisons.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import { axesParts } from './axes-markdown.ts';
+import { benchmarkParts } from './benchmarks.ts';
 import { conditionParts } from './conditions-markdown.ts';
 import { curriculumParts, thinToNine } from './curriculum-markdown.ts';
 import { table } from './markdown-table.ts';
@@ -73,6 +74,7 @@ export function resultsMarkdown(summary: Summary): string {
     'What a band of success can hide: guards that warn at the end of a run, and under how many seeds.',
     ...arms.map((arm) => `- **${arm.arm}**: ${warningsText(arm)}`),
     ...teachingParts(arms),
+    ...benchmarkParts(summary.benchmarks, summary.baseline),
     ...measuresParts(summary),
     '## Beside the paper',
     'Other models, other tasks, and one run without intervals there: directions can be compared, sizes can not.',

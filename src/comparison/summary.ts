@@ -8,6 +8,8 @@ import { hashOf } from '../store/canonical-json.ts';
 import type { CrossPlayRecord } from '../types/comparison-inputs.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { summarizeAxes } from './axes.ts';
+import { summarizeBenchmarks } from './benchmarks.ts';
+import type { BenchmarkSummary } from './benchmarks.ts';
 import type { Axis } from './axes.ts';
 import { estimateDifference, mapMetrics, summarizeArm } from './arm-summary.ts';
 import type { ArmSummary, Differences } from './arm-summary.ts';
@@ -63,6 +65,7 @@ export interface Summary {
   arms: ArmSummary[];
   /** Learning curves along what else a run uses, as far as it was counted. */
   axes: Axis[];
+  benchmarks: BenchmarkSummary[];
   /**
    * Every other arm against the baseline, then against the first arm of each preset in which both policies
    * learn.
@@ -168,6 +171,7 @@ function* compute(
     primary: primary.map((settings) => judgePrimary(settings, arms)),
     arms,
     axes: summarizeAxes(Object.keys(experiments), baseline, runs),
+    benchmarks: summarizeBenchmarks(Object.keys(experiments), baseline, runs),
     tests: corrected.tests,
     against: references.map((reference, index) => ({ reference, rows: corrected.tables[index]! })),
     againstControls: corrected.tables.at(-1)!,

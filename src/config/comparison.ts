@@ -202,7 +202,13 @@ const sharedSettings = (experiment: Experiment) => ({
   },
   trainer: experiment.trainer,
   serving: experiment.serving,
-  evaluation: experiment.evaluation,
+  evaluation: sharedEvaluation(experiment.evaluation),
+});
+
+/** All arms begin with the same agent, so it is enough if one of them evaluates it. */
+const sharedEvaluation = ({ benchmarks, ...rest }: Experiment['evaluation']) => ({
+  ...rest,
+  ...(benchmarks && { benchmarks: { ...benchmarks, initial: undefined } }),
 });
 
 /** Tasks that the agent attempts in an epoch, drawn ones included, times its attempts at each. */

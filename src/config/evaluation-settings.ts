@@ -81,6 +81,10 @@ export const evaluationOptions = {
 export const benchmarksSchema = z
   .strictObject({
     every: positiveCount.default(10).describe('After every so many epochs, and after the last.'),
+    initial: z
+      .boolean()
+      .optional()
+      .describe('Whether the agent that the run begins with is evaluated too. Left out = no.'),
     ...evaluationOptions,
   })
   .describe('Evaluation of the agent on benchmarks.');

@@ -11,6 +11,12 @@ export const evaluationOfEpoch = (run: string, epoch: number, line: string): str
 /** Length limit of the id of a run with evaluations: their ids have 68 characters at most. */
 export const MAX_EVALUATED_RUN_ID_LENGTH = 46;
 
-/** Whether the agent is evaluated after this epoch: after every `every`-th, and after the last. */
-export const isEvaluationDue = (epoch: number, { every }: { every: number }, epochs: number): boolean =>
-  epoch > 0 && (epoch % every === 0 || epoch >= epochs);
+/**
+ * Whether the agent is evaluated after this epoch: after every `every`-th and the last, and after the preparation,
+ * epoch 0, if the settings ask for the initial agent.
+ */
+export const isEvaluationDue = (
+  epoch: number,
+  { every, initial = false }: { every: number; initial?: boolean | undefined },
+  epochs: number,
+): boolean => (epoch === 0 ? initial : epoch % every === 0 || epoch >= epochs);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { experimentSchema } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
+import { benchmarkScores } from '../runs/benchmark-scores.ts';
 import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
 import { EvaluationFolder } from '../runs/result-folders.ts';
 import { eventSchema, metricsLineSchema, metricsSchema } from '../runs/file-schemas.ts';
@@ -14,7 +15,6 @@ import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { requirePlainFolder } from '../store/plain-files.ts';
 import { FileRef, FolderRef } from '../store/references.ts';
-import type { Metrics } from '../types/run-state.ts';
 import { readLines, unlessDamaged } from './read-lines.ts';
 import { withQueueTimes } from './queue-times.ts';
 import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
@@ -80,7 +80,7 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     for (const row of rows) {
       const id = evaluationOfEpoch(runId, row.epoch, row.line ?? '');
       const folder = new EvaluationFolder(join(home, 'evaluations'), id);
-      Object.assign(row.metrics, await benchmarkScores(folder, gaps));
+      Object.assign(row.metrics, await unlessDamaged(benchmarkScores(folder), {}, gaps));
     }
   }
   const last = ledger.at(-1);
@@ -156,21 +156,4 @@ function parseSettings(experiment: unknown, gaps: string[]): Experiment | null {
       'general thresholds.',
   );
   return null;
-}
-
-export const benchmarkPrefix = 'benchmark/';
-
-/** The main score of each suite of an evaluation, as metrics; empty if there is no evaluation. */
-async function benchmarkScores(folder: EvaluationFolder, gaps: string[]): Promise<Metrics> {
-  try {
-    const results = await folder.readResults();
-    const mainScores = (results?.suites ?? []).flatMap((suite) =>
-      suite.skipped === null ? suite.scores.slice(0, 1) : [],
-    );
-    return Object.fromEntries(mainScores.map(({ name, value }) => [`${benchmarkPrefix}${name}`, value]));
-  } catch (error) {
-    if (!(error instanceof InvalidArtifact)) throw error;
-    gaps.push(error.message);
-    return {};
-  }
 }

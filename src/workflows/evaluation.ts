@@ -178,7 +178,7 @@ export async function evaluateOnBenchmarks(
   if (benchmarks === undefined || !isEvaluationDue(epoch, benchmarks, epochs)) return undefined;
   const run = workflowInfo().workflowId;
   const id = evaluationOfEpoch(run, epoch, line);
-  const { every, ...options } = benchmarks;
+  const { every, initial, ...options } = benchmarks;
   const limit = maxOutageSeconds === undefined ? {} : { maxOutageSeconds };
   try {
     const child = await startChild<typeof evaluationWorkflow>('evaluation', {
@@ -186,7 +186,10 @@ export async function evaluateOnBenchmarks(
       workflowId: id,
       // eslint-disable-next-line @typescript-eslint/no-deprecated -- children have no conflict policy yet
       workflowIdReusePolicy: WorkflowIdReusePolicy.TERMINATE_IF_RUNNING,
-      staticSummary: `the agent of ${run} after epoch ${epoch}, as after every ${every}`,
+      staticSummary:
+        initial === true && epoch === 0
+          ? `the agent that ${run} begins with`
+          : `the agent of ${run} after epoch ${epoch}, as after every ${every}`,
     });
     await child.result();
     return undefined;

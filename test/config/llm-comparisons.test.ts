@@ -26,9 +26,9 @@ describe.each(['toolbox-teaching', 'smollm2-teaching'])('%s', (name) => {
   test('differs in target and in what becomes of groups without signal alone', () => {
     for (const experiment of Object.values(arms)) {
       const changes = changedFields({ ...arms.p50!, name: '' }, { ...experiment, name: '' }, 9);
-      expect(changes.replace(/(arm\.target|agent\.training\.(dropZeroVariance|normalizeBy)): was [^;]*/g, '')).toMatch(
-        /^[; ]*$/,
-      );
+      expect(
+        changes.replace(/(arm\.target|agent\.training\.(dropZeroVariance|normalizeBy)): was [^;]*/g, ''),
+      ).toMatch(/^[; ]*$/);
       expect(agentRollouts(experiment)).toBe(64);
       expect(experiment.epochs).toBe(4);
       expect(experiment.evaluation.logprob).toBe(true);

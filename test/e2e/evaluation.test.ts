@@ -1,8 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repository } from '../../infra/setup/locations.mjs';
+import { readRunStates } from '../../src/comparison/finished-runs.ts';
+import { armRuns, experimentOf } from '../../src/comparison/plan.ts';
+import { parseComparison } from '../../src/config/comparison.ts';
 import { writeReport } from '../../src/report/write-report.ts';
+import { ComparisonFolder, EvaluationFolder } from '../../src/runs/result-folders.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { sha256 } from '../../src/store/canonical-json.ts';
 import type { CaseLine, EvaluationResults } from '../../src/types/evaluation-types.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
@@ -12,6 +17,7 @@ import { exampleExperiment, withFields } from '../../test-support/experiments.ts
 import { InstantStack } from '../../test-support/instant-stack.ts';
 import { until } from '../../test-support/processes.ts';
 import { reportData } from '../../test-support/report-data.ts';
+import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
 import { genenv, startGenenv } from '../cli/genenv-process.ts';
 
@@ -38,6 +44,12 @@ beforeAll(async () => {
 afterAll(() => stack[Symbol.asyncDispose](), 60_000);
 
 const at = (...path: string[]): string => join(stack.home, ...path);
+function writePretrainedModel(): { type: 'pretrained'; path: string } {
+  const path = at('models/base');
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, 'weights.txt'), 'pretrained');
+  return { type: 'pretrained', path };
+}
 const results = (id: string) =>
   JSON.parse(readFileSync(at('evaluations', id, 'results.json'), 'utf8')) as EvaluationResults;
 const cases = (id: string): string => readFileSync(at('evaluations', id, 'cases.jsonl'), 'utf8');
@@ -203,13 +215,17 @@ test('genenv evaluate refuses what it cannot do, and skips what is not here', as
 }, 180_000);
 
 test('an experiment evaluates its agent every so many epochs, its report draws it, and a benchmark that fails stops nothing', async () => {
-  const benchmarks = { every: 2, suites: ['bamboogle_closedbook'], limit: 10, maxAttempts: 1 };
-  mkdirSync(at('models/base'), { recursive: true });
-  writeFileSync(at('models/base/weights.txt'), 'pretrained');
+  const benchmarks = {
+    every: 2,
+    initial: true,
+    suites: ['bamboogle_closedbook'],
+    limit: 10,
+    maxAttempts: 1,
+  };
   const written = withFields(tinyExperiment(), {
     'evaluation.benchmarks': benchmarks,
     'durability.maxOutageSeconds': 1,
-    'agent.model': { type: 'pretrained', path: at('models/base') },
+    'agent.model': writePretrainedModel(),
     name: 'evaluated',
   });
   const { workflow } = stack.client;
@@ -238,6 +254,13 @@ test('an experiment evaluates its agent every so many epochs, its report draws i
       .split('\n')
       .map((line) => (JSON.parse(line) as CaseLine).correct),
   ).toEqual(Array.from({ length: 10 }, (_, index) => index % 2 === 0));
+  // The agent that it begins with, then that of epochs 2 and 3.
+  const evaluated = readdirSync(at('evaluations')).filter((id) => id.startsWith('evaluated.epoch-'));
+  expect(evaluated.map((id) => id.slice(0, 20)).sort()).toEqual([
+    'evaluated.epoch-0000',
+    'evaluated.epoch-0002',
+    'evaluated.epoch-0003',
+  ]);
   const report = readFileSync(await writeReport({ home: stack.home, runId: 'evaluated' }), 'utf8');
   const charts = reportData(report).view.figures.flatMap((section) => section.charts);
   expect(JSON.stringify(charts.find(({ id }) => id === 'benchmarks'))).toContain(
@@ -248,10 +271,46 @@ test('an experiment evaluates its agent every so many epochs, its report draws i
   const { notes } = await workflow.getHandle('unevaluated').query<{ notes: string[] }>('progress');
   expect(
     notes.filter((note) => note.includes('could not be evaluated on benchmarks: ') && note.includes('503')),
-  ).toHaveLength(2);
+  ).toHaveLength(3);
   // Evaluations leave no trace in the ledger.
   expect(readFileSync(at('runs/unevaluated/ledger.jsonl'), 'utf8')).toBe(
     readFileSync(at('runs/evaluated/ledger.jsonl'), 'utf8'),
   );
   expect(existsSync(at('runs/unevaluated/report.html'))).toBe(false);
+}, 180_000);
+
+test('a comparison has the scores of its runs, before the first epoch and after the last', async () => {
+  down = false;
+  const benchmarks = { every: 2, suites: ['bamboogle_closedbook'], limit: 10 };
+  const written = withFields(tinyExperiment({ epochs: 2 }), {
+    'evaluation.benchmarks': benchmarks,
+    'agent.model': writePretrainedModel(),
+  });
+  const arms = {
+    tuned: { evaluation: { benchmarks: { initial: true } } },
+    random: { arm: { type: 'random' }, environment: { training: null } },
+  };
+  const plan = parseComparison(
+    tinyComparison({ seeds: [1], experiment: written, arms, crossPlay: undefined, probes: undefined }),
+  );
+  for (const run of armRuns('transfer', plan))
+    await stack.client.workflow.execute<typeof experiment>('experiment', {
+      args: [experimentOf(plan, run)],
+      workflowId: run.id,
+      taskQueue: queues.workflows,
+    });
+  const states = await readRunStates(
+    {
+      runFolder: (id) => new RunFolder(at('runs'), id),
+      comparisonFolder: (id) => new ComparisonFolder(at('comparisons'), id),
+      evaluationFolder: (id) => new EvaluationFolder(at('evaluations'), id),
+    },
+    'transfer',
+    plan,
+  );
+  const suite = 'benchmark/bamboogle_em_closedbook_first10';
+  expect(states.map(({ finished }) => finished?.metrics[suite])).toEqual([
+    [0.5, null, 0.5],
+    [null, null, 0.5],
+  ]);
 }, 180_000);

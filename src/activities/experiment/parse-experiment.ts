@@ -52,14 +52,19 @@ export function createParseExperiment(dependencies: Dependencies) {
 }
 
 /** Checks now what would fail at the first evaluation. @throws InvalidConfig */
-function checkBenchmarks(dependencies: Dependencies, id: string, { every, ...evaluation }: Benchmarks): void {
+function checkBenchmarks(
+  dependencies: Dependencies,
+  id: string,
+  { every, initial = false, ...evaluation }: Benchmarks,
+): void {
   if (id.length > MAX_EVALUATED_RUN_ID_LENGTH)
     throw new InvalidConfig(
       `workflow id: got ${JSON.stringify(id)}; with evaluation.benchmarks it has ` +
         `${MAX_EVALUATED_RUN_ID_LENGTH} characters at most, since evaluations have longer ids`,
     );
   try {
-    parseEvaluation({ name: 'of-an-epoch', policy: { type: 'run', run: id, epoch: every }, ...evaluation });
+    const policy = { type: 'run', run: id, epoch: initial ? 0 : every };
+    parseEvaluation({ name: 'of-an-epoch', policy, ...evaluation });
     const refused = refusedByName(dependencies.suites.select(evaluation.suites), evaluation);
     if (refused !== undefined) throw new InvalidConfig(refused);
   } catch (error) {

@@ -5,7 +5,7 @@ import type { RunState } from '../../comparison/finished-runs.ts';
 import { inSameRun, parseRunsFile, runsFileText, runsOf } from '../../comparison/runs-file.ts';
 import type { PortableRun } from '../../comparison/portable-run.ts';
 import type { Comparison } from '../../config/comparison.ts';
-import { ComparisonFolder } from '../../runs/result-folders.ts';
+import { ComparisonFolder, EvaluationFolder } from '../../runs/result-folders.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
@@ -17,6 +17,7 @@ const foldersOf = (context: CliContext) => {
   return {
     runFolder: (id: string) => new RunFolder(join(home, 'runs'), id),
     comparisonFolder: (id: string) => new ComparisonFolder(join(home, 'comparisons'), id),
+    evaluationFolder: (id: string) => new EvaluationFolder(join(home, 'evaluations'), id),
   };
 };
 

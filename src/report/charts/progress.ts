@@ -2,7 +2,7 @@ import { TARGET_BAND } from '../../coevolution/success-band.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { evaluationsOf, isExact, trailingMean } from '../findings.ts';
 import type { HeldOutGrid } from '../held-out.ts';
-import { benchmarkPrefix } from '../load-run.ts';
+import { benchmarkPrefix } from '../../runs/benchmark-scores.ts';
 import { measured, namesUnder, series, trained } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
 import {
