@@ -115,28 +115,43 @@ export function controlOf(experiments: Experiments, arm: string): string | null 
   return control?.[0] ?? null;
 }
 
-/** A note for the reader on each arm that is told what the simulator has to find out. */
+/** A note for the reader on the arms that are told what the simulator has to find out, one for each privilege. */
 export function* describePrivileges(experiments: Experiments): Generator<string> {
-  for (const [name, { arm }] of Object.entries(experiments)) {
-    const privilege = privilegeOf(arm);
-    if (privilege !== null)
-      yield `${name} is told ${privilege}: that favours it over arms whose simulator has to find it out.`;
-  }
+  const privileges = Object.entries(experiments).map(([name, { arm }]) => [name, privilegeOf(arm)] as const);
+  for (const [privilege, names] of groupByReason(privileges))
+    yield names.length === 1
+      ? `${names[0]!} is told ${privilege}: that favours it over arms whose simulator has to find it out.`
+      : `${listText(names)} are told ${privilege}: that favours them over arms whose simulator has to find it out.`;
 }
 
-/** A note for the reader on each arm whose agent is trained otherwise than the baseline's. */
+/** A note for the reader on the arms whose agent is trained otherwise than the baseline's, one for each way. */
 export function* describeAgentTrainingDifferences(
   experiments: Experiments,
   baseline: string,
 ): Generator<string> {
   const base = experiments[baseline]!;
-  for (const [name, experiment] of Object.entries(experiments)) {
-    if (experiment.agent.training === null || base.agent.training === null) continue;
+  const changes = Object.entries(experiments).map(([name, experiment]) => {
+    if (experiment.agent.training === null || base.agent.training === null) return [name, null] as const;
     const changed = changedFields(agentTraining(base), agentTraining(experiment), 20);
-    if (changed !== '')
-      yield (
-        `${name} trains its agent otherwise than ${baseline} (${changed}): what differs between them is ` +
-        'not the curriculum’s alone.'
-      );
-  }
+    return [name, changed === '' ? null : changed] as const;
+  });
+  for (const [changed, names] of groupByReason(changes))
+    yield (
+      `${listText(names)} ${names.length === 1 ? 'trains its agent' : 'train their agents'} otherwise than ${baseline} ` +
+      `(${changed}): what differs between them is not the curriculum’s alone.`
+    );
 }
+
+/** Names by what is said of them, in the order of the first; those of whom nothing is said are left out. */
+function groupByReason(
+  reasons: readonly (readonly [name: string, reason: string | null])[],
+): [string, string[]][] {
+  const groups = new Map<string, string[]>();
+  for (const [name, reason] of reasons)
+    if (reason !== null) groups.set(reason, [...(groups.get(reason) ?? []), name]);
+  return [...groups];
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+const listText = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`;
