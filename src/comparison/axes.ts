@@ -52,7 +52,7 @@ export function summarizeAxes(arms: readonly string[], baseline: string, runs: r
     const curvesOf = (arm: string): SeedCurve[] =>
       runs
         .filter((run) => run.arm === arm)
-        .map(({ seed, rows }) => ({ seed, curve: curveAlong(rows, used) }));
+        .map((run) => ({ seed: run.seed, curve: curveAlong(run.rows, withinBudget(run, used)) }));
     const curves = new Map(arms.map((arm) => [arm, curvesOf(arm)]));
     const reference = [baseline, ...arms].find((arm) => curves.get(arm)!.some(hasUsedSome));
     if (reference === undefined) return [];
@@ -88,6 +88,15 @@ export function compareAlong(arm: readonly SeedCurve[], reference: readonly Seed
       return own === undefined ? null : areaAlong(own.curve, upTo);
     });
   return { upTo, difference: estimateDifferenceOverSeeds(differencesBySeed(areas(arm), areas(reference))) };
+}
+
+/** Attempts that chose the tasks of a bin are outside the budget, and so are their tokens. */
+function withinBudget({ experiment, rows }: RunRecord, used: Used): Used {
+  if (experiment.arm.type !== 'success-bin') return used;
+  return (all, row) => {
+    const amount = used(all, row);
+    return amount === null ? null : amount - (used(rows, 0) ?? 0);
+  };
 }
 
 type Used = (rows: readonly EpochRow[], row: number) => number | null;

@@ -84,6 +84,22 @@ describe('axes other than rollouts', () => {
     expect(generated!.arms.map(({ upTo }) => upTo)).toEqual([600, null, 13]);
   });
 
+  test('do not count the tokens of attempts that chose the tasks of a bin, which are outside the budget', () => {
+    const binned = records.map((run) => ({
+      ...run,
+      experiment: {
+        ...run.experiment,
+        arm: { type: 'success-bin' as const, target: 0.5, candidates: 64, attempts: 8, tasks: 8 },
+      },
+      rows: run.rows.map((row) => ({
+        ...row,
+        metrics: { ...row.metrics, num_tokens: 50_000 + 1_000 * row.epoch },
+      })),
+    }));
+    const tokens = summarizeAxes(['tuned'], 'tuned', binned).find(({ name }) => name === 'tokens')!;
+    expect(tokens.arms[0]!.runs[0]!.curve.map(({ used }) => used)).toEqual([0, 4_000, 8_000, 12_000]);
+  });
+
   test('go by the exact held-out success where it was measured, as the curve over rollouts does', () => {
     const exact = records.map((run) => ({
       ...run,

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository } from '../../infra/setup/locations.mjs';
+import { compareAlong } from '../../src/comparison/axes.ts';
 import { areaUnderCurve, scoreAt } from '../../src/comparison/learning-curve.ts';
 import type { CurvePoint } from '../../src/comparison/learning-curve.ts';
 import { table } from '../../src/comparison/markdown-table.ts';
@@ -14,6 +15,7 @@ import {
   estimateOverSeeds,
   estimateText,
   intervalText,
+  rangeText,
   valueText,
 } from '../../src/comparison/seed-estimates.ts';
 import { RULES } from '../../src/comparison/summary.ts';
@@ -128,21 +130,39 @@ export function leadTable(): string {
   return table(['file', 'arms', ...range(PLACES).map((place) => `${place + 1} of ${PLACES}`)], rows);
 }
 
-/** Areas of arms minus `random`'s, if something else than rollouts is held equal. */
+/** Primary comparisons of area, and the controls minus `random`, if something else than rollouts is held equal. */
 export function axesTable(): string {
-  const rows = curriculumPages.flatMap((page) => {
-    const { arms, axes } = page.summary;
-    const along = (name: string, axis: string) => {
-      const { arms: compared } = axes.find((candidate) => candidate.name === axis)!;
-      const { arm } = armWith(arms, name)!;
-      return compared.find((candidate) => candidate.arm === arm)!.difference;
-    };
-    const areas = (name: string) => armWith(arms, name)!.runs.map(({ figures }) => figures.area);
-    return namesIn(arms, ['tuned', 'uniform', 'oracle', 'selection']).map((name) => [
+  const rows = pages.flatMap((page) => {
+    const { arms, axes, primary } = page.summary;
+    const nameOf = (tasks: string) => armWith(arms, tasks)!.arm;
+    const controls = curriculumPages.includes(page)
+      ? namesIn(arms, ['tuned', 'uniform', 'oracle', 'selection']).map((arm) => [arm, 'random'] as const)
+      : [];
+    const named = primary
+      .filter(({ measure }) => measure === 'area')
+      .map(({ arm, against }) => [arm, against] as const);
+    const pairs = new Map(
+      [...named, ...controls].map(([arm, against]) => {
+        const pair = [nameOf(arm), nameOf(against)] as const;
+        return [pair.join(' − '), pair];
+      }),
+    );
+    const along = (arm: string, axis: string) =>
+      axes.find(({ name }) => name === axis)!.arms.find((candidate) => candidate.arm === arm)!.runs;
+    const areas = (arm: string) => armWith(arms, arm)!.runs.map(({ figures }) => figures.area);
+    return [...pairs].map(([title, [arm, against]]) => [
       pageLink(page),
-      `${name} − random`,
-      signedText(differencesBySeed(areas(name), areas('random'))),
-      ...['agentSteps', 'generated', 'tokens'].map((axis) => differenceText(along(name, axis))),
+      title,
+      signedText(differencesBySeed(areas(arm), areas(against))),
+      ...['agentSteps', 'tokens'].map((axis) =>
+        differenceText(compareAlong(along(arm, axis), along(against, axis)).difference),
+      ),
+      ...[arm, against].map((name) =>
+        rangeText(
+          armWith(arms, name)!.runs.map(({ figures }) => figures.agentSteps),
+          'count',
+        ),
+      ),
     ]);
   });
   return table(
@@ -151,8 +171,9 @@ export function axesTable(): string {
       'arms',
       'by rollouts',
       'by updates of the agent',
-      'by texts that the simulator wrote',
       'by tokens sampled',
+      'updates within the rollouts compared',
+      'of the second',
     ],
     rows,
   );
