@@ -34,7 +34,7 @@ export function frontierCharts(allRows: readonly EpochRow[]): Chart[] {
       size: 'wide',
       caption:
         'Mean p̂ over valid new tasks: one dot an epoch, the line is their 5-epoch mean. The shaded band ' +
-        'is where an agent learns fastest.',
+        'is where the method wants it.',
       option: overEpochs(
         rows,
         [
