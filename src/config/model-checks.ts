@@ -12,10 +12,10 @@ export function* modelProblems(experiment: Experiment): Generator<string> {
       yield `${role}.model.warmUp.rows: got ${warmUp.rows}; expected at least one batch (${warmUp.batch})`;
     if (policy.model.type === 'pretrained') {
       yield* engineModelProblem(`${role}.model.path`, policy.model.path);
-      if (warmUp && !hasWarmUpCorpus(experiment.world))
+      if (warmUp && !hasWarmUpCorpus(experiment.world, role))
         yield (
           `${role}.model.warmUp: got ${warmUp.rows} rows; the world "${experiment.world.type}" has no corpus ` +
-          'to warm a model up on: leave warmUp out'
+          'to warm this model up on: leave warmUp out'
         );
       continue;
     }

@@ -21,7 +21,8 @@ export function simulatorAdvice(
     advice.push(`${serving === undefined ? '' : 'environment.'}serving.structuredOutput`);
   if (serving !== undefined) return [...advice, 'another model'];
   if (model.warmUp !== undefined) advice.push('a longer environment.model.warmUp');
-  else if (hasWarmUpCorpus(experiment.world)) advice.push('a cold start (environment.model.warmUp)');
+  else if (hasWarmUpCorpus(experiment.world, 'environment'))
+    advice.push('a cold start (environment.model.warmUp)');
   return [...advice, 'a larger model'];
 }
 

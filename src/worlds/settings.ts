@@ -77,9 +77,12 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
   }
 }
 
-/** Whether a world writes a corpus that its models can be warmed up on. */
-export const hasWarmUpCorpus = ({ type }: WorldSettings): boolean =>
-  !['language', 'calls', 'travel', 'services'].includes(type);
+/**
+ * Whether a world writes a corpus that a model can be warmed up on. Worlds whose tasks are JSON have right answers for
+ * the agent, and nothing for the simulator.
+ */
+export const hasWarmUpCorpus = ({ type }: WorldSettings, role: 'agent' | 'environment'): boolean =>
+  role === 'agent' ? type !== 'language' : !['language', 'calls', 'travel', 'services'].includes(type);
 
 /** Whether a rollout takes several turns, whose tokens the server must give. */
 export const hasSeveralTurns = ({ type }: WorldSettings): boolean =>

@@ -524,7 +524,7 @@ const files: [string, Record<string, unknown>, string][] = [
       ...pretrained,
       'agent.model': { ...adapted, warmUp: { rows: 640, batch: 64, learningRate: 0.001 } },
     },
-    'agent.model.warmUp: got 640 rows; the world "language" has no corpus to warm a model up on: leave warmUp out',
+    'agent.model.warmUp: got 640 rows; the world "language" has no corpus to warm this model up on: leave warmUp out',
   ],
   [
     'a cold start of less than a batch',

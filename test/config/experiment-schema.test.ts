@@ -50,6 +50,7 @@ describe('the schema for editors', () => {
     'calls-traces',
     'calls-worded',
     'services',
+    'services-smollm2',
     'travel',
   ])('accepts experiments/%s.json', (name) => {
     expect(accepts(experimentFile(name))).toBe(true);

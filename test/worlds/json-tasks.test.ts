@@ -88,11 +88,24 @@ describe.each(worlds)('%s %j', async (type, rest) => {
       expect(text).toContain(wanted);
   });
 
-  it('is made by a worker that reads its file alone, and refuses to warm a model up', () => {
+  it('is made by a worker that reads its file alone', () => {
     expect(() => createWorld(worldSettings.parse({ type, tasksFile: { path: 'x.jsonl' } }))).toThrow(
       'world.tasksFile: got "x.jsonl"; a worker reads it, not this',
     );
-    expect(() => [...world.warmUpCorpus('agent', 1, randomStream(1))]).toThrow('must be pretrained');
+  });
+
+  it('warms an agent up with the right answers to its base tasks, each as often, and no simulator', () => {
+    const base = world.baseTasks(randomStream(1));
+    const rows = [...world.warmUpCorpus('agent', 2 * base.length, randomStream(1))];
+    const answers = new Map(base.map((spec) => [world.agentPrompt(spec), world.referenceAnswer(spec)]));
+    for (const { prompt, completion } of rows) expect(completion).toBe(answers.get(prompt));
+    const [once, twice] = [rows.slice(0, base.length), rows.slice(base.length)].map((pass) =>
+      pass.map(({ prompt }) => prompt),
+    );
+    expect(once!.toSorted()).toEqual(base.map((spec) => world.agentPrompt(spec)).toSorted());
+    expect(twice!.toSorted()).toEqual(once!.toSorted());
+    expect(twice).not.toEqual(once);
+    expect([...world.warmUpCorpus('environment', 4, randomStream(1))]).toEqual([]);
   });
 
   it('refuses a file by its line and the field in it', async () => {

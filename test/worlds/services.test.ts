@@ -51,6 +51,22 @@ describe('a task of services', () => {
     expect(world.agentPrompt(spec)).not.toContain('the roof leaks');
   });
 
+  it('warms an agent up with rollouts of the label’s program, which read what a rollout reads', () => {
+    const short = createWorld(worldSettings.parse({ type: 'services', baseCalls: [1, 3], format: 'chatml' }));
+    const rows = [...short.warmUpCorpus('agent', 60, randomStream(5))];
+    const drawn = short.baseTasks(randomStream(5));
+    for (const [index, { prompt, completion, more = [] }] of rows.slice(0, drawn.length).entries()) {
+      const taskSpec = drawn[index]!;
+      const actions = [completion, ...more.map(({ write }) => write)];
+      expect(prompt).toBe(short.agentPrompt(taskSpec));
+      expect(short.score(taskSpec, actions.join('\n')).reward).toBe(1);
+      for (const [turn, { read: heard }] of more.entries())
+        expect(heard).toBe(short.turns!.observe(taskSpec, actions.slice(0, turn + 1), null).text);
+    }
+    expect(rows).toHaveLength(60);
+    expect([...short.warmUpCorpus('environment', 4, randomStream(5))]).toEqual([]);
+  });
+
   it('is solved by the label’s program, and by any other way into the same states', () => {
     expect(world.referenceAnswer(spec)).toBe(right.join('\n'));
     expect(reward(right)).toBe(1);

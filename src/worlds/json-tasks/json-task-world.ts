@@ -3,7 +3,16 @@ import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
-import type { LabelVote, Latents, ParsedTask, TaskSpec, TaskWording, Verdict, World } from '../world.ts';
+import type {
+  CorpusRow,
+  LabelVote,
+  Latents,
+  ParsedTask,
+  TaskSpec,
+  TaskWording,
+  Verdict,
+  World,
+} from '../world.ts';
 import { framePrompt, repairPrompt, simulatorFormat, variationPrompt, voteSolver } from './prompts.ts';
 import type { JsonTaskSettings, TasksFile, VoteSettings, WordingSettings } from './settings.ts';
 import { readTasksFile } from './tasks-file.ts';
@@ -170,13 +179,28 @@ export function createJsonTaskWorld<Task>(
     randomAnswer: (spec, random) => definition.randomAnswer(taskOf(spec), random),
     renderTask: (spec) => taskOf(spec) as object,
     renderAnswer: (answer) => definition.renderAnswer(answer),
-    // eslint-disable-next-line require-yield -- models from scratch cannot learn natural language
-    *warmUpCorpus() {
-      throw new InvalidConfig(
-        `experiment: the world "${definition.name}" has no corpus; its models must be pretrained, without warmUp`,
-      );
-    },
+    warmUpCorpus: (policy, rows, random) =>
+      policy === 'environment'
+        ? []
+        : cycledRows(rows, random, own.base, (spec) => ({
+            prompt: agentPrompt(definition, settings, taskOf(spec)),
+            completion: definition.referenceAnswer(taskOf(spec)),
+          })),
   };
+}
+
+/** Rows of base tasks, as the expert answers them: all of them in another order each time. */
+function* cycledRows(
+  rows: number,
+  random: RandomStream,
+  specs: readonly TaskSpec[],
+  rowOf: (spec: TaskSpec) => CorpusRow,
+): Generator<CorpusRow> {
+  let pass: TaskSpec[] = [];
+  for (let row = 0; row < rows && specs.length > 0; row++) {
+    if (pass.length === 0) pass = random.shuffle([...specs]);
+    yield rowOf(pass.pop()!);
+  }
 }
 
 function taskWording<Task>(

@@ -7,7 +7,7 @@ import { createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import { toOutputSchema } from '../json-tasks/output-schema.ts';
 import { frameObservation } from '../turn-actions.ts';
-import type { TaskSpec, World } from '../world.ts';
+import type { CorpusRow, TaskSpec, World } from '../world.ts';
 import { serviceTools } from './backend.ts';
 import { drawCall, drawServicesTask } from './draw-task.ts';
 import { DONE, play } from './play.ts';
@@ -28,13 +28,37 @@ export function createServices(settings: ServicesSettings): World {
     canonicalJson(drawServicesTask(calls, random));
   const [fewest, most] = settings.heldOutCalls;
   const cells = Array.from({ length: most - fewest + 1 }, (_, index) => fewest + index);
+  const drawBaseSpec = (random: RandomStream): TaskSpec => {
+    const [from, to] = settings.baseCalls;
+    return drawSpec(from + random.int(to - from + 1), random);
+  };
+  const base = createJsonTaskWorld(servicesDefinition(settings), { ...settings, tasksFile: noFile }, noTasks);
+  const observe = (task: ServicesTask, actions: readonly string[]): string => {
+    const { results, turns } = play(task, actions, stepsPerTurn);
+    return frameObservation(
+      format,
+      results === undefined ? requestsOf(task)[turns]! : JSON.stringify(results),
+    );
+  };
+  /** A rollout that acts as the label's program does, and reads what a rollout would read. */
+  const rowOf = (spec: TaskSpec): CorpusRow => {
+    const [first, ...rest] = base.referenceAnswer(spec).split('\n') as [string, ...string[]];
+    return {
+      prompt: base.agentPrompt(spec),
+      completion: first,
+      more: rest.map((write, index) => ({
+        read: observe(taskOf(spec), [first, ...rest.slice(0, index)]),
+        write,
+      })),
+    };
+  };
   return {
-    ...createJsonTaskWorld(servicesDefinition(settings), { ...settings, tasksFile: noFile }, noTasks),
-    baseTasks: (random) =>
-      Array.from({ length: settings.baseTasks }, () => {
-        const [from, to] = settings.baseCalls;
-        return drawSpec(from + random.int(to - from + 1), random);
-      }),
+    ...base,
+    baseTasks: (random) => Array.from({ length: settings.baseTasks }, () => drawBaseSpec(random)),
+    *warmUpCorpus(policy, rows, random) {
+      if (policy === 'environment') return;
+      for (let row = 0; row < rows; row++) yield rowOf(drawBaseSpec(random));
+    },
     heldOutTasks: (random) =>
       cells.flatMap((calls) =>
         Array.from({ length: settings.heldOutPerCell }, () => drawSpec(calls, random)),
@@ -45,12 +69,7 @@ export function createServices(settings: ServicesSettings): World {
       // A request is answered by steps with calls and one that ends the turn.
       limit: 4 * (stepsPerTurn + 2),
       wordingPrompt: (spec, actions) => (play(taskOf(spec), actions, stepsPerTurn).over ? undefined : null),
-      observe: (spec, actions) => {
-        const task = taskOf(spec);
-        const { results, turns } = play(task, actions, stepsPerTurn);
-        const text = results === undefined ? requestsOf(task)[turns]! : JSON.stringify(results);
-        return { text: frameObservation(format, text), consistent: true };
-      },
+      observe: (spec, actions) => ({ text: observe(taskOf(spec), actions), consistent: true }),
     },
   };
 }
