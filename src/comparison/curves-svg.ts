@@ -30,11 +30,8 @@ export function curvesSvg(summary: Summary): string {
     height: PANEL.top + PANEL.height + PANEL.bottom,
   };
   const [width, height] = [COLUMNS * cell.width, legend + rows * cell.height];
-  const best = Math.max(
-    ...panels
-      .flatMap(({ arms: own }) => own.flatMap(({ curves }) => curves.flat()))
-      .map(({ score }) => score),
-  );
+  const points = panels.flatMap(({ arms: own }) => own.flatMap(({ curves }) => curves.flat()));
+  const best = points.reduce((most, { score }) => Math.max(most, score), 0);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12" role="img">`,
     `<title>${escaped(`Held-out success of ${arms.join(', ')}: a line for each seed, and their mean`)}</title>`,

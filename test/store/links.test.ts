@@ -250,7 +250,7 @@ describe('the command line', () => {
   it.each(['results.md', 'summary.json'])('shows no comparison whose %s is a link', async (file) => {
     const folder = join(home, 'comparisons', 'some');
     mkdirSync(folder, { recursive: true });
-    const summary = { primary: [], arms: [], against: [], baseline: 'a', threshold: 1, notes: [] };
+    const summary = { primary: [], arms: [], axes: [], against: [], baseline: 'a', threshold: 1, notes: [] };
     writeFileSync(join(folder, 'results.md'), '# Results');
     writeFileSync(join(folder, 'summary.json'), JSON.stringify(summary));
     const document = join(home, 'results.md');
