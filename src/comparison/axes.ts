@@ -1,6 +1,7 @@
 import { heldOutOf, measured } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { areaUnderCurve } from './learning-curve.ts';
+import type { CurvePoint } from './learning-curve.ts';
 import type { RunRecord } from './run-metrics.ts';
 import { differencesBySeed, estimateDifferenceOverSeeds } from './seed-estimates.ts';
 import type { SeedDifference } from './seed-estimates.ts';
@@ -138,8 +139,9 @@ function curveAlong(rows: readonly EpochRow[], used: Used): AxisPoint[] {
   return [...scores].map(([amount, score]) => ({ used: amount, score }));
 }
 
+/** A curve along an axis as one along rollouts, which areas and means are computed of. */
+export const asLearningCurve = (curve: readonly AxisPoint[]): CurvePoint[] =>
+  curve.map(({ used, score }) => ({ rollouts: used, score }));
+
 export const areaAlong = (curve: readonly AxisPoint[], upTo: number): number | null =>
-  areaUnderCurve(
-    curve.map(({ used, score }) => ({ rollouts: used, score })),
-    upTo,
-  );
+  areaUnderCurve(asLearningCurve(curve), upTo);

@@ -146,10 +146,11 @@ export function* describeAgentTrainingDifferences(
 function groupByReason(
   reasons: readonly (readonly [name: string, reason: string | null])[],
 ): [string, string[]][] {
-  const groups = new Map<string, string[]>();
-  for (const [name, reason] of reasons)
-    if (reason !== null) groups.set(reason, [...(groups.get(reason) ?? []), name]);
-  return [...groups];
+  const entries = reasons.flatMap(([name, reason]) => (reason === null ? [] : [{ name, reason }]));
+  return [...Map.groupBy(entries, ({ reason }) => reason)].map(([reason, group]) => [
+    reason,
+    group.map(({ name }) => name),
+  ]);
 }
 
 /** `a`, `a and b`, `a, b and c`. */

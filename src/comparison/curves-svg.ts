@@ -1,8 +1,20 @@
 import { range } from '../numerics/arithmetic.ts';
+import { asLearningCurve } from './axes.ts';
 import type { CurvePoint } from './learning-curve.ts';
 import { meanCurve } from './learning-curve.ts';
 import type { Summary } from './summary.ts';
-import { COLORS, escaped, fixed, line, place, scaleOf, shareText, text, ticks } from './svg.ts';
+import {
+  COLORS,
+  legendEntry,
+  line,
+  place,
+  polyline,
+  scaleOf,
+  shareText,
+  svgFile,
+  text,
+  ticks,
+} from './svg.ts';
 
 const PANEL = { width: 340, height: 190, left: 48, top: 34, bottom: 40, gap: 24 };
 const COLUMNS = 2;
@@ -32,25 +44,17 @@ export function curvesSvg(summary: Summary): string {
   const [width, height] = [COLUMNS * cell.width, legend + rows * cell.height];
   const points = panels.flatMap(({ arms: own }) => own.flatMap(({ curves }) => curves.flat()));
   const best = points.reduce((most, { score }) => Math.max(most, score), 0);
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12" role="img">`,
-    `<title>${escaped(`Held-out success of ${arms.join(', ')}: a line for each seed, and their mean`)}</title>`,
-    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
-    ...arms.flatMap((arm, index) => {
-      const y = LEGEND.top + index * LEGEND.row;
-      return [
-        `<rect x="${PANEL.left}" y="${y}" width="12" height="12" fill="${COLORS[index]!}"/>`,
-        text(PANEL.left + 18, y + 11, arm),
-      ];
-    }),
+  const title = `Held-out success of ${arms.join(', ')}: a line for each seed, and their mean`;
+  return svgFile({ width, height, title, fontSize: 12 }, [
+    ...arms.flatMap((arm, index) =>
+      legendEntry(PANEL.left, LEGEND.top + index * LEGEND.row, COLORS[index]!, arm),
+    ),
     ...panels.flatMap((panel, index) => [
       `<g transform="translate(${(index % COLUMNS) * cell.width} ${legend + Math.floor(index / COLUMNS) * cell.height})">`,
       ...panelMarks(panel, best),
       '</g>',
     ]),
-    '</svg>',
-    '',
-  ].join('\n');
+  ]);
 }
 
 function shownArms({ baseline, primary, arms }: Summary): string[] {
@@ -74,9 +78,7 @@ function panelsOf({ arms, axes }: Summary, shown: readonly string[]): Panel[] {
       title,
       arms: shown.map((arm) => ({
         arm,
-        curves: along
-          .find((own) => own.arm === arm)!
-          .runs.map(({ curve }) => curve.map(({ used, score }) => ({ rollouts: used, score }))),
+        curves: along.find((own) => own.arm === arm)!.runs.map(({ curve }) => asLearningCurve(curve)),
       })),
     })),
   ];
@@ -91,10 +93,12 @@ function panelMarks({ title, arms }: Panel, best: number): string[] {
   const [right, bottom] = [PANEL.left + PANEL.width, PANEL.top + PANEL.height];
   const x = (value: number): number => place(value, { ...across, high: most }, PANEL.left, right);
   const y = (value: number): number => place(value, up, bottom, PANEL.top);
-  const path = (curve: readonly CurvePoint[], style: string, color: string): string => {
-    const corners = curve.map(({ rollouts, score }) => `${fixed(x(rollouts))},${fixed(y(score))}`);
-    return `<polyline points="${corners.join(' ')}" fill="none" stroke="${color}" ${style}/>`;
-  };
+  const path = (curve: readonly CurvePoint[], color: string, style: string): string =>
+    polyline(
+      curve.map(({ rollouts, score }) => [x(rollouts), y(score)]),
+      color,
+      style,
+    );
   return [
     text(PANEL.left, PANEL.top - 12, `held-out success by ${title}`, { size: 13 }),
     ...ticks(up).flatMap((value) => [
@@ -105,7 +109,7 @@ function panelMarks({ title, arms }: Panel, best: number): string[] {
       .filter((value) => value <= most)
       .map((value) => text(x(value), bottom + 18, String(value), { anchor: 'middle', size: 12 })),
     ...arms.flatMap(({ curves }, index) =>
-      curves.map((curve) => path(curve, 'stroke-width="0.8" stroke-opacity="0.45"', COLORS[index]!)),
+      curves.map((curve) => path(curve, COLORS[index]!, 'stroke-width="0.8" stroke-opacity="0.45"')),
     ),
     ...arms.flatMap(({ curves }, index) => {
       const shortest = Math.min(...curves.map((curve) => curve.at(-1)?.rollouts ?? 0));
@@ -114,7 +118,7 @@ function panelMarks({ title, arms }: Panel, best: number): string[] {
         rollouts: point.rollouts,
         score: point.mean,
       }));
-      return shortest === 0 ? [] : [path(mean, 'stroke-width="2.2"', COLORS[index]!)];
+      return shortest === 0 ? [] : [path(mean, COLORS[index]!, 'stroke-width="2.2"')];
     }),
   ];
 }

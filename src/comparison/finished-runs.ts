@@ -1,7 +1,7 @@
 import type { Comparison } from '../config/comparison.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { benchmarkScores } from '../runs/benchmark-scores.ts';
-import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
+import { evaluationOfEpoch, isEvaluationDue } from '../evaluation/evaluation-id.ts';
 import type { Origin } from '../runs/file-schemas.ts';
 import { openRun } from '../runs/ledger-entry.ts';
 import type { LedgerEntry } from '../runs/ledger-entry.ts';
@@ -96,12 +96,16 @@ async function readRunState(
 async function readBenchmarks(
   { evaluationFolder }: Folders,
   run: string,
-  { evaluation }: Experiment,
+  { evaluation: { benchmarks }, epochs }: Experiment,
   lines: readonly LedgerLine<LedgerEntry>[],
 ): Promise<Metrics[]> {
-  if (evaluation.benchmarks === undefined) return [];
+  if (benchmarks === undefined) return [];
   return Promise.all(
-    lines.map((line) => benchmarkScores(evaluationFolder(evaluationOfEpoch(run, line.epoch, hashOf(line))))),
+    lines.map(async (line) =>
+      isEvaluationDue(line.epoch, benchmarks, epochs)
+        ? benchmarkScores(evaluationFolder(evaluationOfEpoch(run, line.epoch, hashOf(line))))
+        : {},
+    ),
   );
 }
 

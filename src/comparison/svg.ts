@@ -48,5 +48,33 @@ export const text = (
 ): string =>
   `<text x="${fixed(x)}" y="${fixed(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(content)}</text>`;
 
-export const escaped = (content: string): string =>
+const escaped = (content: string): string =>
   content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+/** A figure of its own: its title is what is read to people who do not see it. */
+export const svgFile = (
+  { width, height, title, fontSize }: { width: number; height: number; title: string; fontSize: number },
+  marks: readonly string[],
+): string =>
+  [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="${fontSize}" role="img">`,
+    `<title>${escaped(title)}</title>`,
+    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
+    ...marks,
+    '</svg>',
+    '',
+  ].join('\n');
+
+/** A line of the legend: a square in the color of what it names. */
+export const legendEntry = (x: number, y: number, color: string, name: string): string[] => [
+  `<rect x="${x}" y="${y}" width="12" height="12" fill="${color}"/>`,
+  text(x + 18, y + 11, name),
+];
+
+/** A line through points. @param style further attributes of the line */
+export const polyline = (
+  points: readonly (readonly [x: number, y: number])[],
+  color: string,
+  style: string,
+): string =>
+  `<polyline points="${points.map(([x, y]) => `${fixed(x)},${fixed(y)}`).join(' ')}" fill="none" stroke="${color}" ${style}/>`;

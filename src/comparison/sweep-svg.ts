@@ -1,6 +1,18 @@
 import { runMetrics } from './run-metrics.ts';
 import { valueText } from './seed-estimates.ts';
-import { COLORS, escaped, fixed, line, place, scaleOf, shareText, text, ticks } from './svg.ts';
+import {
+  COLORS,
+  fixed,
+  legendEntry,
+  line,
+  place,
+  polyline,
+  scaleOf,
+  shareText,
+  svgFile,
+  text,
+  ticks,
+} from './svg.ts';
 import type { Sweep, SweepPoint } from './sweep.ts';
 
 const WIDTH = 720;
@@ -21,10 +33,13 @@ export function sweepSvg({ measure, pairs, points }: Sweep): string {
   const height = bottom + 60;
   const x = (value: number): number => place(value, across, PLOT.left, PLOT.right);
   const y = (value: number): number => place(value, up, bottom, top);
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13" role="img">`,
-    `<title>${escaped(`Difference in ${title} by the success on the first tasks`)}</title>`,
-    `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
+  const figure = {
+    width: WIDTH,
+    height,
+    title: `Difference in ${title} by the success on the first tasks`,
+    fontSize: 13,
+  };
+  return svgFile(figure, [
     text(PLOT.left, 24, `Difference in ${title}`, { size: 15 }),
     ...ticks(up).flatMap((value) => [
       line([PLOT.left, y(value)], [PLOT.right, y(value)], value === 0 ? '#333333' : '#e0e0e0'),
@@ -47,17 +62,14 @@ export function sweepSvg({ measure, pairs, points }: Sweep): string {
       const row = LEGEND.top + index * LEGEND.row;
       const shift = (index - (pairs.length - 1) / 2) * SPACING;
       const shifted = (value: number): number => x(value) + shift;
-      const corners = own.map(({ p0, difference }) => `${fixed(shifted(p0))},${fixed(y(difference.mean))}`);
+      const means = own.map(({ p0, difference }) => [shifted(p0), y(difference.mean)] as const);
       return [
-        `<rect x="${PLOT.left}" y="${row}" width="12" height="12" fill="${color}"/>`,
-        text(PLOT.left + 18, row + 11, `${arm} − ${against}`),
-        `<polyline points="${corners.join(' ')}" fill="none" stroke="${color}" stroke-width="1.5"/>`,
+        ...legendEntry(PLOT.left, row, color, `${arm} − ${against}`),
+        polyline(means, color, 'stroke-width="1.5"'),
         ...own.flatMap((point) => pointMarks(point, shifted, y, color)),
       ];
     }),
-    '</svg>',
-    '',
-  ].join('\n');
+  ]);
 }
 
 function pointMarks(

@@ -77,12 +77,15 @@ export function textLimits(settings: WorldSettings): TextLimits | undefined {
   }
 }
 
+/** Worlds whose tasks are JSON objects, in natural language. */
+const jsonTaskWorlds: readonly string[] = ['language', 'calls', 'travel', 'services'];
+
 /**
  * Whether a world writes a corpus that a model can be warmed up on. Worlds whose tasks are JSON have right answers for
  * the agent, and nothing for the simulator.
  */
 export const hasWarmUpCorpus = ({ type }: WorldSettings, role: 'agent' | 'environment'): boolean =>
-  role === 'agent' ? type !== 'language' : !['language', 'calls', 'travel', 'services'].includes(type);
+  role === 'agent' ? type !== 'language' : !jsonTaskWorlds.includes(type);
 
 /** Whether a rollout takes several turns, whose tokens the server must give. */
 export const hasSeveralTurns = ({ type }: WorldSettings): boolean =>
@@ -95,4 +98,4 @@ export const hasSeveralTurns = ({ type }: WorldSettings): boolean =>
 export const fitsModelsFromScratch = (settings: WorldSettings): boolean =>
   settings.type === 'alfworld' || settings.type === 'search'
     ? settings.form === 'codes'
-    : !['language', 'calls', 'travel', 'programs', 'services'].includes(settings.type);
+    : ![...jsonTaskWorlds, 'programs'].includes(settings.type);

@@ -25,15 +25,16 @@ export async function showComparison(
 ): Promise<ExitCode> {
   const folder = new ComparisonFolder(join(homeFolder(context.env), 'comparisons'), id);
   const results = await folder.readText(folder.resultsFile);
-  const summary = await folder.readText(folder.summaryFile);
-  if (results === undefined || summary === undefined) {
+  const summaryText = await folder.readText(folder.summaryFile);
+  if (results === undefined || summaryText === undefined) {
     context.print(`${id}: finished. Its files are with its workers, not in this home folder.`);
     return exitCodes.ok;
   }
-  context.print(resultsTable(JSON.parse(summary) as Summary));
+  const summary = JSON.parse(summaryText) as Summary;
+  context.print(resultsTable(summary));
   if (docs !== undefined) {
-    await writeResultsDocument(docs, results, summary);
-    await atomicWrite(curvesFileFor(docs), curvesSvg(JSON.parse(summary) as Summary));
+    await writeResultsDocument(docs, results, summaryText);
+    await atomicWrite(curvesFileFor(docs), curvesSvg(summary));
     const runs = await folder.readText(folder.runsFile);
     if (runs !== undefined) await atomicWrite(runsFileFor(docs), runs);
   }
