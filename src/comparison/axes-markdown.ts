@@ -7,7 +7,7 @@ export function axesParts({ axes, arms }: Pick<Summary, 'axes' | 'arms'>): strin
   if (axes.length === 0) return [];
   return [
     '## Areas on other axes',
-    'Held-out success, mean over the run, if two arms get the same of something else than rollouts: an arm minus ' +
+    'Held-out success, mean over the run, at equal amounts of something other than rollouts: an arm minus ' +
       'the one named in the head, under the same seed, up to the least that any run of the two used of it. An arm that ' +
       'uses none has no area there. These are not tested. Hours are in costs.md.',
     table(

@@ -77,8 +77,8 @@ export function summarizeAxes(arms: readonly string[], baseline: string, runs: r
 const hasUsedSome = ({ curve }: SeedCurve): boolean => (curve.at(-1)?.used ?? 0) > 0;
 
 /**
- * Two arms at the same amount of an axis: as much of it as every run of both used. A third arm that uses little has
- * no say in it.
+ * Two arms at the same amount of an axis: as much of it as every run of both used. A third arm does not
+ * change how much that is.
  */
 export function compareAlong(arm: readonly SeedCurve[], reference: readonly SeedCurve[]): AxisDifference {
   if (!arm.some(hasUsedSome)) return { upTo: null, difference: null };
@@ -91,7 +91,7 @@ export function compareAlong(arm: readonly SeedCurve[], reference: readonly Seed
   return { upTo, difference: estimateDifferenceOverSeeds(differencesBySeed(areas(arm), areas(reference))) };
 }
 
-/** Attempts that chose the tasks of a bin are outside the budget, and so are their tokens. */
+/** Rollouts that chose the tasks of a bin are outside the budget, and so are their tokens. */
 function withinBudget({ experiment, rows }: RunRecord, used: Used): Used {
   if (experiment.arm.type !== 'success-bin') return used;
   return (all, row) => {

@@ -118,7 +118,7 @@ export function controlOf(experiments: Experiments, arm: string): string | null 
 /** A note for the reader on the arms that are told what the simulator has to find out, one for each privilege. */
 export function* describePrivileges(experiments: Experiments): Generator<string> {
   const privileges = Object.entries(experiments).map(([name, { arm }]) => [name, privilegeOf(arm)] as const);
-  for (const [privilege, names] of groupByReason(privileges))
+  for (const [privilege, names] of groupByText(privileges))
     yield names.length === 1
       ? `${names[0]!} is told ${privilege}: that favours it over arms whose simulator has to find it out.`
       : `${listText(names)} are told ${privilege}: that favours them over arms whose simulator has to find it out.`;
@@ -135,20 +135,20 @@ export function* describeAgentTrainingDifferences(
     const changed = changedFields(agentTraining(base), agentTraining(experiment), 20);
     return [name, changed === '' ? null : changed] as const;
   });
-  for (const [changed, names] of groupByReason(changes))
+  for (const [changed, names] of groupByText(changes))
     yield (
       `${listText(names)} ${names.length === 1 ? 'trains its agent' : 'train their agents'} otherwise than ${baseline} ` +
       `(${changed}): what differs between them is not the curriculum’s alone.`
     );
 }
 
-/** Names by what is said of them, in the order of the first; those of whom nothing is said are left out. */
-function groupByReason(
-  reasons: readonly (readonly [name: string, reason: string | null])[],
-): [string, string[]][] {
-  const entries = reasons.flatMap(([name, reason]) => (reason === null ? [] : [{ name, reason }]));
-  return [...Map.groupBy(entries, ({ reason }) => reason)].map(([reason, group]) => [
-    reason,
+/** The names with the same text, in the order of the first of them; names without a text are left out. */
+function groupByText(
+  texts: readonly (readonly [name: string, text: string | null])[],
+): [text: string, names: string[]][] {
+  const entries = texts.flatMap(([name, text]) => (text === null ? [] : [{ name, text }]));
+  return [...Map.groupBy(entries, ({ text }) => text)].map(([text, group]) => [
+    text,
     group.map(({ name }) => name),
   ]);
 }

@@ -7,10 +7,10 @@ import {
   COLORS,
   legendEntry,
   line,
-  place,
+  positionOf,
   polyline,
   scaleOf,
-  shareText,
+  tickText,
   svgFile,
   text,
   ticks,
@@ -21,7 +21,7 @@ const COLUMNS = 2;
 const LEGEND = { top: 14, row: 20 };
 /** More lines than these cannot be told apart. */
 const MAX_ARMS = COLORS.length;
-const PLACES = 25;
+const MEAN_POINTS = 25;
 
 interface Panel {
   title: string;
@@ -89,10 +89,10 @@ function panelMarks({ title, arms }: Panel, best: number): string[] {
     1,
     ...arms.flatMap(({ curves }) => curves.map((curve) => curve.at(-1)?.rollouts ?? 0)),
   );
-  const [across, up] = [scaleOf(0, most), scaleOf(0, best)];
+  const [xScale, yScale] = [scaleOf(0, most), scaleOf(0, best)];
   const [right, bottom] = [PANEL.left + PANEL.width, PANEL.top + PANEL.height];
-  const x = (value: number): number => place(value, { ...across, high: most }, PANEL.left, right);
-  const y = (value: number): number => place(value, up, bottom, PANEL.top);
+  const x = (value: number): number => positionOf(value, { ...xScale, high: most }, PANEL.left, right);
+  const y = (value: number): number => positionOf(value, yScale, bottom, PANEL.top);
   const path = (curve: readonly CurvePoint[], color: string, style: string): string =>
     polyline(
       curve.map(({ rollouts, score }) => [x(rollouts), y(score)]),
@@ -101,11 +101,11 @@ function panelMarks({ title, arms }: Panel, best: number): string[] {
     );
   return [
     text(PANEL.left, PANEL.top - 12, `held-out success by ${title}`, { size: 13 }),
-    ...ticks(up).flatMap((value) => [
+    ...ticks(yScale).flatMap((value) => [
       line([PANEL.left, y(value)], [right, y(value)], value === 0 ? '#333333' : '#e0e0e0'),
-      text(PANEL.left - 6, y(value) + 4, shareText(value, up), { anchor: 'end', size: 12 }),
+      text(PANEL.left - 6, y(value) + 4, tickText(value, yScale), { anchor: 'end', size: 12 }),
     ]),
-    ...ticks(across)
+    ...ticks(xScale)
       .filter((value) => value <= most)
       .map((value) => text(x(value), bottom + 18, String(value), { anchor: 'middle', size: 12 })),
     ...arms.flatMap(({ curves }, index) =>
@@ -113,7 +113,7 @@ function panelMarks({ title, arms }: Panel, best: number): string[] {
     ),
     ...arms.flatMap(({ curves }, index) => {
       const shortest = Math.min(...curves.map((curve) => curve.at(-1)?.rollouts ?? 0));
-      const places = range(PLACES).map((at) => (at / (PLACES - 1)) * shortest);
+      const places = range(MEAN_POINTS).map((at) => (at / (MEAN_POINTS - 1)) * shortest);
       const mean = meanCurve(curves, places).map((point) => ({
         rollouts: point.rollouts,
         score: point.mean,

@@ -73,7 +73,7 @@ export const runMetrics = {
     unit: 'share',
   },
   simulatorKlCapped: {
-    title: 'updates of the simulator that this cap acted on',
+    title: 'updates of the simulator that the cap on its KL acted on',
     better: null,
     unit: 'share',
   },
@@ -83,7 +83,7 @@ export const runMetrics = {
     unit: 'share',
   },
   simulatorStepShare: {
-    title: 'share of their steps that this cap left',
+    title: 'share of a step that the cap on a step left',
     better: null,
     unit: 'share',
   },

@@ -23,11 +23,11 @@ export function scaleOf(from: number, to: number): Scale {
 export const ticks = ({ low, high, step }: Scale): number[] =>
   range(Math.round((high - low) / step) + 1).map((index) => Number((low + index * step).toPrecision(12)));
 
-export const place = (value: number, { low, high }: Scale, start: number, end: number): number =>
+export const positionOf = (value: number, { low, high }: Scale, start: number, end: number): number =>
   start + ((value - low) / (high - low)) * (end - start);
 
 /** A tick with as many decimals as its step needs, two at least. */
-export const shareText = (value: number, { step }: Scale): string =>
+export const tickText = (value: number, { step }: Scale): string =>
   value.toFixed(Math.max(2, Math.ceil(-Math.log10(step))));
 
 export const fixed = (value: number): string => value.toFixed(1);

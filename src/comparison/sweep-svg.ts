@@ -5,10 +5,10 @@ import {
   fixed,
   legendEntry,
   line,
-  place,
+  positionOf,
   polyline,
   scaleOf,
-  shareText,
+  tickText,
   svgFile,
   text,
   ticks,
@@ -26,13 +26,13 @@ const SPACING = 5;
 export function sweepSvg({ measure, pairs, points }: Sweep): string {
   const { title, unit } = runMetrics[measure];
   const ends = points.flatMap(({ difference: { mean, low, high } }) => [mean, low ?? mean, high ?? mean]);
-  const across = scaleOf(0, Math.max(...points.map(({ p0 }) => p0)));
-  const up = scaleOf(Math.min(0, ...ends), Math.max(0, ...ends));
+  const xScale = scaleOf(0, Math.max(...points.map(({ p0 }) => p0)));
+  const yScale = scaleOf(Math.min(0, ...ends), Math.max(0, ...ends));
   const top = LEGEND.top + LEGEND.row * pairs.length + 12;
   const bottom = top + PLOT.height;
   const height = bottom + 60;
-  const x = (value: number): number => place(value, across, PLOT.left, PLOT.right);
-  const y = (value: number): number => place(value, up, bottom, top);
+  const x = (value: number): number => positionOf(value, xScale, PLOT.left, PLOT.right);
+  const y = (value: number): number => positionOf(value, yScale, bottom, top);
   const figure = {
     width: WIDTH,
     height,
@@ -41,12 +41,12 @@ export function sweepSvg({ measure, pairs, points }: Sweep): string {
   };
   return svgFile(figure, [
     text(PLOT.left, 24, `Difference in ${title}`, { size: 15 }),
-    ...ticks(up).flatMap((value) => [
+    ...ticks(yScale).flatMap((value) => [
       line([PLOT.left, y(value)], [PLOT.right, y(value)], value === 0 ? '#333333' : '#e0e0e0'),
       text(PLOT.left - 8, y(value) + 4, valueText(value, unit), { anchor: 'end' }),
     ]),
-    ...ticks(across).map((value) =>
-      text(x(value), bottom + 20, shareText(value, across), { anchor: 'middle' }),
+    ...ticks(xScale).map((value) =>
+      text(x(value), bottom + 20, tickText(value, xScale), { anchor: 'middle' }),
     ),
     text(
       (PLOT.left + PLOT.right) / 2,

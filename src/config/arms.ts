@@ -215,7 +215,7 @@ export function privilegeOf(arm: Arm): string | null {
       return arm.predictor === 'text' ? null : 'how hard each task is';
     case 'window':
     case 'oracle':
-      return 'how hard tasks are, with a choice of any difficulty';
+      return 'how hard tasks are, and may ask for tasks of any difficulty';
     case 'uniform':
       return 'the cells of the held-out tasks';
     case 'success-bin':

@@ -67,7 +67,7 @@ describe('axes other than rollouts', () => {
     });
   });
 
-  test('an arm that uses little has no say in how two others are compared', () => {
+  test('an arm that uses little does not change how two others are compared', () => {
     const three = ['tuned', 'random', 'scant'];
     const little = records.flatMap((run) =>
       run.arm === 'tuned'
@@ -193,8 +193,8 @@ describe('what kept simulators from α', () => {
     expect(text).toContain(
       '| arm | epoch in which success entered the band (5-epoch mean) | \\|p̂ − α\\| of new tasks, first 5 epochs | ' +
         '\\|p̂ − α\\| of new tasks, last 5 epochs | epochs with the KL of the simulator at its cap | updates of the ' +
-        'simulator that this cap acted on | updates of the simulator that the cap on a step shortened | share of their ' +
-        'steps that this cap left |',
+        'simulator that the cap on its KL acted on | updates of the simulator that the cap on a step shortened | share ' +
+        'of a step that the cap on a step left |',
     );
     expect(text).toContain(
       '| tuned | 5 (all seeds alike) | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.167 (all seeds alike) | ' +
@@ -203,7 +203,7 @@ describe('what kept simulators from α', () => {
     expect(text).toContain('| random | never | – | – | – | – | – | – |');
   });
 
-  test('of a cap that an arm does not have nothing is said', () => {
+  test('says nothing of a cap that an arm does not have', () => {
     const { environment, ...rest } = plan.arms.tuned!;
     const uncapped = {
       ...rest,

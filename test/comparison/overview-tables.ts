@@ -110,7 +110,7 @@ export function horizonTable(): string {
   );
 }
 
-const PLACES = 6;
+const SIXTHS = 6;
 
 /** Held-out success at equal rollouts, an arm minus the frozen simulator with the same agent. */
 export function leadTable(): string {
@@ -121,13 +121,13 @@ export function leadTable(): string {
     return namesIn(arms, ['tuned', 'uniform', 'oracle']).map((name) => [
       pageLink(page),
       `${name} − random`,
-      ...range(PLACES).map((place) => {
-        const at = ((place + 1) / PLACES) * rollouts;
+      ...range(SIXTHS).map((place) => {
+        const at = ((place + 1) / SIXTHS) * rollouts;
         return `${Math.round(at)}: ${signedText(differencesBySeed(scores(name, at), scores('random', at)))}`;
       }),
     ]);
   });
-  return table(['file', 'arms', ...range(PLACES).map((place) => `${place + 1} of ${PLACES}`)], rows);
+  return table(['file', 'arms', ...range(SIXTHS).map((place) => `${place + 1} of ${SIXTHS}`)], rows);
 }
 
 /** Primary comparisons of area, and the controls minus `random`, if something else than rollouts is held equal. */
@@ -172,8 +172,8 @@ export function axesTable(): string {
       'by rollouts',
       'by updates of the agent',
       'by tokens sampled',
-      'updates within the rollouts compared',
-      'of the second',
+      'updates of the first arm within the rollouts compared',
+      'updates of the second arm within them',
     ],
     rows,
   );
@@ -182,7 +182,7 @@ export function axesTable(): string {
 /** Where on the held-out grid `tuned` leads and lags. */
 export function lengthTable(): string {
   const runs = parseRunsFile('main', read(MAIN.replace('.json', '.runs.jsonl')));
-  const places = [2, 4, 6].map((place) => (place / PLACES) * mainPage.summary.rollouts);
+  const places = [2, 4, 6].map((place) => (place / SIXTHS) * mainPage.summary.rollouts);
   const rows = [1, 5, 9, 13].map((first) => {
     const curves = (arm: string) =>
       runs.filter((run) => run.arm === arm).map((run) => lengthCurve(run, first, first + 3));

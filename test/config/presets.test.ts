@@ -130,7 +130,7 @@ describe('the arms without a trained simulator', () => {
     [{ type: 'selection' }, 'how hard each task is'],
     [{ type: 'selection', predictor: 'text' }, null],
     [{ type: 'best-of-n', predictor: 'difficulty' }, 'how hard each task is'],
-    [{ type: 'oracle' }, 'how hard tasks are, with a choice of any difficulty'],
+    [{ type: 'oracle' }, 'how hard tasks are, and may ask for tasks of any difficulty'],
     [{ type: 'uniform' }, 'the cells of the held-out tasks'],
     [{ type: 'offline', source: { type: 'code' } }, 'the cells of the held-out tasks'],
     [{ type: 'offline', source: { type: 'file', path: 'tasks.jsonl' } }, 'the tasks of another author'],

@@ -182,15 +182,15 @@ export function createJsonTaskWorld<Task>(
     warmUpCorpus: (policy, rows, random) =>
       policy === 'environment'
         ? []
-        : cycledRows(rows, random, own.base, (spec) => ({
+        : rowsInShuffledPasses(rows, random, own.base, (spec) => ({
             prompt: agentPrompt(definition, settings, taskOf(spec)),
             completion: definition.referenceAnswer(taskOf(spec)),
           })),
   };
 }
 
-/** Rows of base tasks, as the expert answers them: all of them in another order each time. */
-function* cycledRows(
+/** Rows of tasks with their reference answers, in passes: each pass has every task once, in an order of its own. */
+function* rowsInShuffledPasses(
   rows: number,
   random: RandomStream,
   specs: readonly TaskSpec[],

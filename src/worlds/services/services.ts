@@ -40,7 +40,7 @@ export function createServices(settings: ServicesSettings): World {
       results === undefined ? requestsOf(task)[turns]! : JSON.stringify(results),
     );
   };
-  /** A rollout that acts as the label's program does, and reads what a rollout would read. */
+  /** The rollout whose actions are the calls of the label's program, with what the agent reads after each. */
   const rowOf = (spec: TaskSpec): CorpusRow => {
     const [first, ...rest] = base.referenceAnswer(spec).split('\n') as [string, ...string[]];
     return {
