@@ -52,9 +52,10 @@ export function failureType(error: unknown): string | undefined {
   return type;
 }
 
-/** Message of the innermost error, which says what a person needs to know. */
+/** Message of the innermost error, which says what a person needs to know. A cancellation comes without one. */
 export function rootMessage(error: unknown): string {
   let root = error;
   while (root instanceof Error && root.cause instanceof Error) root = root.cause;
+  if (root instanceof CancelledFailure && root.message === '') return 'it was cancelled';
   return root instanceof Error ? root.message : String(root);
 }

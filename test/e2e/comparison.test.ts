@@ -150,6 +150,19 @@ test('never more runs under way than the file allows; a run that fails stops no 
     expect(await ledger(id)).toHaveLength(3);
 }, 240_000);
 
+test('a run that is cancelled by itself is named with that reason, and the others end', async () => {
+  const handle = await start('alone', { ...file, concurrency: 1, crossPlay: null });
+  const result = messageOf(handle.result());
+  await until(async () => (await progress('alone')).running.length === 1, 60_000, 'the first run');
+  const [first] = (await progress('alone')).running;
+  await stack.client.workflow.getHandle(first!).cancel();
+  expect(await result).toContain(`${first}: it was cancelled`);
+  expect(await progress('alone')).toMatchObject({
+    done: 3,
+    failed: [{ id: first, reason: 'it was cancelled' }],
+  });
+}, 240_000);
+
 test('cancelling it cancels its runs', async () => {
   const handle = await start('cancelled', {
     ...file,

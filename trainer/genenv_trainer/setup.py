@@ -15,6 +15,7 @@ from genenv_trainer.forward import CACHED_REFERENCE_NUMBERS, Reference
 from genenv_trainer.gradient_norms import GradientNorms
 from genenv_trainer.job_config import JobConfig
 from genenv_trainer.models import Policy, load_policy, load_reference
+from genenv_trainer.onednn_linear import use_onednn_where_frozen
 from genenv_trainer.optimizer import Optimizer
 from genenv_trainer.ranks import Ranks
 from genenv_trainer.records import read_records
@@ -55,6 +56,9 @@ def prepare_job(
     autocast = torch.bfloat16 if job.precision == "bfloat16" else None
     reference = _reference(job, policy, autocast, device, shard)
     packed = _pack(job, policy, reference)
+    if policy.is_adapter and autocast is None and sharding is None:
+        for model in _models(policy, reference):
+            use_onednn_where_frozen(model)
     objective = Objective(job.kind, job.settings, policy.model, reference, autocast, check, packed, ranks, sharding)
     if job.kind == "gradient_norms":
         return GradientNorms(job, work, policy, objective, steps, device)
@@ -68,14 +72,17 @@ def prepare_job(
 def _pack(job: JobConfig, policy: Policy, reference: Reference | None) -> bool:
     """Whether batches are packed, for which the models are prepared. An architecture whose attention is not
     known to allow it gets padded ones, as a job that measures does."""
-    policies = [policy.model] if reference is None else [policy.model, reference.model]
-    models = [adapters.causal_model(model) for model in policies]
+    models = [adapters.causal_model(model) for model in _models(policy, reference)]
     wanted = job.settings.batch_layout == "packed" and job.writes_weights
     if not wanted or not all(map(can_share_prompts, models)):
         return False
     for model in models:
         use_shared_prompts(model)
     return True
+
+
+def _models(policy: Policy, reference: Reference | None) -> list[torch.nn.Module]:
+    return [policy.model] if reference is None else [policy.model, reference.model]
 
 
 def _check_inputs(job: JobConfig, heartbeat: Callable[[], None]) -> None:

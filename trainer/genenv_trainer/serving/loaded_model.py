@@ -8,6 +8,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.onednn_linear import use_onednn_where_frozen
 from genenv_trainer.plain_files import read_plain_file
 from genenv_trainer.pretrained import adapter_settings, add_adapter, load_model
 from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
@@ -78,7 +79,7 @@ class AdapterHost:
             self.merged[self.bases[base]].restore()
             self.bases[base].add_adapter(adapter, config)
         else:
-            self.bases[base] = PeftModelForCausalLM(load_full(base, self.placement), config, adapter)
+            self.bases[base] = PeftModelForCausalLM(load_base(base, self.placement), config, adapter)
             self.merged[self.bases[base]] = MergedAdapter(self.bases[base])
         model = self.bases[base]
         try:
@@ -113,7 +114,21 @@ def context_length(positions: object) -> int | None:
 
 
 def load_full(folder: Path, placement: Placement) -> PreTrainedModel:
-    return load_model(folder, placement.precision).to(placement.device).eval()
+    """A model without adapters."""
+    model = _load(folder, placement)
+    use_onednn_where_frozen(model)
+    return model
+
+
+def load_base(folder: Path, placement: Placement) -> PreTrainedModel:
+    """A model under adapters. The layers that these change have products of the sums."""
+    model = _load(folder, placement)
+    use_onednn_where_frozen(model.get_output_embeddings())
+    return model
+
+
+def _load(folder: Path, placement: Placement) -> PreTrainedModel:
+    return load_model(folder, placement.precision).to(placement.device).eval().requires_grad_(False)
 
 
 def read_entry(entry: Path, store: Path) -> tuple[Path, Path]:

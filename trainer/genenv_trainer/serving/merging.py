@@ -2,6 +2,8 @@
 
 import torch
 
+from genenv_trainer.onednn_linear import can_use_onednn, use_onednn, use_torch
+
 TRAINED_IN = torch.float32
 """Sums in fewer bits would lose the small changes of an adapter: those are added at each token."""
 
@@ -13,6 +15,7 @@ class MergedAdapter:
     def __init__(self, model: torch.nn.Module):
         self._model = model
         self._active: str | None = None
+        self._layers: list[torch.nn.Module] = []
         self._originals: dict[torch.nn.Module, torch.Tensor] = {}
         self._sums: dict[torch.nn.Module, torch.Tensor] = {}
 
@@ -25,21 +28,33 @@ class MergedAdapter:
         self._model.set_adapter(adapter, inference_mode=True)
         for layer in _mergeable_layers(self._model, adapter):
             base = layer.get_base_layer()
-            self._originals[layer] = base.weight.data
-            total = self._sums.setdefault(layer, torch.empty_like(base.weight.data))
-            up, down = layer.lora_B[adapter].weight, layer.lora_A[adapter].weight
-            torch.addmm(base.weight.data, up, down, alpha=layer.scaling[adapter], out=total)
-            base.weight.data = total
+            if can_use_onednn(base):
+                use_onednn(base, _sum(layer, adapter))  # which keeps a copy in its own order, and no sum
+            else:
+                self._originals[layer] = base.weight.data
+                total = self._sums.setdefault(layer, torch.empty_like(base.weight.data))
+                base.weight.data = _sum(layer, adapter, out=total)
             layer.merged_adapters.append(adapter)
+            self._layers.append(layer)
         self._active = adapter
 
     def restore(self) -> None:
         """The weights of the base alone, which adapters may be added to or removed from."""
         for layer, weight in self._originals.items():
             layer.get_base_layer().weight.data = weight
+        for layer in self._layers:
+            use_torch(layer.get_base_layer())
             layer.merged_adapters.clear()
         self._originals.clear()
+        self._layers.clear()
         self._active = None
+
+
+def _sum(layer: torch.nn.Module, adapter: str, out: torch.Tensor | None = None) -> torch.Tensor:
+    """The weight of a layer with the adapter added to it."""
+    weight = layer.get_base_layer().weight.data
+    up, down = layer.lora_B[adapter].weight, layer.lora_A[adapter].weight
+    return torch.addmm(weight, up, down, alpha=layer.scaling[adapter], out=out)
 
 
 def _mergeable_layers(model: torch.nn.Module, adapter: str) -> list[torch.nn.Module]:

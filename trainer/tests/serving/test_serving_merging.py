@@ -7,6 +7,7 @@ import torch
 from tiny_models import save_model
 from transformers import LlamaForCausalLM
 
+from genenv_trainer import onednn_linear
 from genenv_trainer.serving.registry import Registry
 
 IDS = torch.tensor([[5, 6, 7, 8, 9]])
@@ -49,8 +50,15 @@ def store(tmp_path_factory):
     return store
 
 
+@pytest.fixture(params=["torch", "onednn"])
+def products(request, monkeypatch):
+    """Whose products those of layers are; these are small."""
+    if request.param == "onednn":
+        monkeypatch.setattr(onednn_linear, "MIN_WEIGHTS", 1)
+
+
 @pytest.fixture
-def registry(store):
+def registry(store, products):
     return Registry(store, capacity=6)
 
 
@@ -83,7 +91,7 @@ def test_values_do_not_depend_on_what_was_active_before(store, registry):
         assert name not in alone or torch.equal(got, alone[name])
 
 
-def test_the_base_is_what_it_was_once_an_adapter_goes(store):
+def test_the_base_is_what_it_was_once_an_adapter_goes(store, products):
     registry = Registry(store, capacity=2)
     for name in ("plain", "other", "wider", "head", "plain"):
         model = registry.get(name).model
@@ -92,3 +100,5 @@ def test_the_base_is_what_it_was_once_an_adapter_goes(store):
     for name, parameter in model.get_base_model().named_parameters():
         if "lora" not in name:
             assert torch.equal(parameter, original[name.replace(".base_layer", "")]), name
+    layers = [layer for name, layer in model.named_modules() if name.endswith("proj.base_layer")]
+    assert len(layers) == 8 and not any("forward" in vars(layer) for layer in layers)
