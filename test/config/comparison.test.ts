@@ -483,9 +483,18 @@ describe('the files of the repository', () => {
     ['group-of-4', 'agent.rolloutsPerTask: was 8, is 4; environment.promptsPerEpoch: was 8, is 16'],
     ['group-of-16', 'agent.rolloutsPerTask: was 8, is 16; environment.promptsPerEpoch: was 8, is 4'],
     ['batch-rate', 'difficulty.per: was "task", is "batch"'],
+    [
+      'alpha-rising',
+      'difficulty.alpha: was 0.5, is 0.35; difficulty.alphaSchedule: was nothing, is [{"fromEpoch":21,"alpha":0.5},{"fromEpoch":41,"alpha":0.65}]',
+    ],
+    [
+      'alpha-falling',
+      'difficulty.alpha: was 0.5, is 0.65; difficulty.alphaSchedule: was nothing, is [{"fromEpoch":21,"alpha":0.5},{"fromEpoch":41,"alpha":0.35}]',
+    ],
+    ['no-history', 'history.shown: was nothing, is false'],
   ])('compare-ablations: %s', (arm, changes) => {
     const { arms, seeds, baseline } = parseComparison(experimentFile('compare-ablations'));
-    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[31, 32, 33, 34, 35, 36], 'tuned', 13]);
+    expect([seeds, baseline, Object.keys(arms).length]).toEqual([[31, 32, 33, 34, 35, 36], 'tuned', 16]);
     expect(changedFields({ ...arms.tuned, name: '' }, { ...arms[arm], name: '' }, 9)).toBe(changes);
   });
 
