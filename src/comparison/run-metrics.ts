@@ -67,6 +67,11 @@ export const runMetrics = {
     better: 'higher',
     unit: 'nats',
   },
+  answerProbabilityGain: {
+    title: 'probability of right held-out answers, change over the run',
+    better: 'higher',
+    unit: 'share',
+  },
   simulatorKlAtCap: {
     title: 'epochs with the KL of the simulator at its cap',
     better: null,
@@ -113,7 +118,7 @@ export interface EqualTerms {
 
 /**
  * The metrics of one run, over the rollouts that are compared; null if it did not measure one, or never reached it. Of
- * the whole run are its number of rollouts and the change of the log-probability.
+ * the whole run are its number of rollouts and the changes of the right answers' probability and log-probability.
  */
 export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms): RunMetrics {
   const curve = heldOutCurve(run);
@@ -151,6 +156,7 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     screeningSuccess: run.rows[0]?.metrics['pool/screening_success_rate'] ?? null,
     binSuccess: run.rows[0]?.metrics['pool/success_rate'] ?? null,
     logprobGain: changeOverRun(run.rows, 'eval/heldout_logprob'),
+    answerProbabilityGain: changeOverRun(run.rows, 'eval/heldout_answer_probability'),
     simulatorKlAtCap: shareAtCap(rows, 'env/kl', run.experiment.environment.training?.maxKl),
     // Without a cap on the distance the metric is 0, which says nothing of the cap on a step.
     simulatorKlCapped: hasDistanceCap ? mean(values('env/kl_capped')) : null,

@@ -8,6 +8,7 @@ const columns = [
   'screeningSuccess',
   'binSuccess',
   'logprobGain',
+  'answerProbabilityGain',
   'informative',
 ] as const satisfies RunMetricName[];
 
@@ -20,7 +21,8 @@ export function teachingParts(arms: readonly ArmSummary[]): string[] {
     'What a few updates on tasks of one success rate are worth. Tasks were chosen by one half of the initial ' +
       'agent’s attempts; what they are said to be is by the other half, since the first has luck in it. The ' +
       'outcome is the change of the mean log-probability of the right answers to held-out tasks of all ' +
-      'difficulties, in nats.',
+      'difficulties, in nats. It weighs answers that are never given; the mean probability of the right answers, ' +
+      'which is success without its sampling noise, hardly does.',
     table(
       ['arm', ...columns.map((metric) => runMetrics[metric].title)],
       bins.map((arm) => [

@@ -20,6 +20,10 @@ test('the mean log-probability of right held-out answers is reported at each eva
   const expected = (base: number) =>
     mean(heldOut.map(({ spec }) => world.difficulty(spec) * Math.log(base)))!;
   expect(run.prepared.metrics['eval/heldout_logprob']).toBeCloseTo(expected(0.5), 9);
+  expect(run.prepared.metrics['eval/heldout_answer_probability']).toBeCloseTo(
+    mean(heldOut.map(({ spec }) => 0.5 ** world.difficulty(spec)))!,
+    9,
+  );
   const { metrics } = await run.epochs(1);
   expect(metrics['eval/heldout_logprob']).toBeCloseTo(expected(0.9), 9);
   expect(metrics['eval/heldout_probability']).toBeUndefined();
@@ -28,6 +32,7 @@ test('the mean log-probability of right held-out answers is reported at each eva
 test('without the setting nothing is measured', async () => {
   const run = await someRun({ 'guards.frozenSamples': 0 }, { success });
   expect(run.prepared.metrics['eval/heldout_logprob']).toBeUndefined();
+  expect(run.prepared.metrics['eval/heldout_answer_probability']).toBeUndefined();
   expect(run.server.logprobsRequests).toEqual([]);
 });
 

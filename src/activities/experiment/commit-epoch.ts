@@ -159,7 +159,10 @@ async function heldOutMetrics(
     'eval/heldout_high': high,
     ...(Object.fromEntries(rates) as Metrics),
     ...Object.fromEntries([...probabilities].map(([metric, values]) => [metric, mean(values)])),
-    ...(logprobs.length > 0 && { 'eval/heldout_logprob': mean(logprobs) }),
+    ...(logprobs.length > 0 && {
+      'eval/heldout_logprob': mean(logprobs),
+      'eval/heldout_answer_probability': mean(logprobs.map((logprob) => Math.min(1, Math.exp(logprob)))),
+    }),
     ...(k !== undefined && {
       'eval/pass_at_1': meanPassAtK(byTask, 1),
       'eval/pass_at_k': meanPassAtK(byTask, k),
