@@ -1,6 +1,6 @@
-import { heldOutOf, measured } from '../report/run-data.ts';
+import { measured } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
-import { areaUnderCurve } from './learning-curve.ts';
+import { areaUnderCurve, heldOutScore } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
 import type { RunRecord } from './run-metrics.ts';
 import { differencesBySeed, estimateDifferenceOverSeeds } from './seed-estimates.ts';
@@ -132,7 +132,7 @@ function curveAlong(rows: readonly EpochRow[], used: Used): AxisPoint[] {
   // An evaluation after epochs that used nothing takes the place of the one before.
   const scores = new Map<number, number>();
   for (const [row, { metrics }] of rows.entries()) {
-    const score = heldOutOf({ metrics });
+    const score = heldOutScore(metrics);
     const amount = used(rows, row);
     if (typeof score === 'number' && amount !== null) scores.set(amount, score);
   }

@@ -227,6 +227,11 @@ function requireSameStart(runs: readonly RunRecord[]): void {
   }
 }
 
+/** Whether the curve of a run is of the probability of reference answers (`heldOutScore`). */
+const isByReferenceAnswer = ({ rows: [start] }: RunRecord): boolean =>
+  typeof start?.metrics['eval/heldout_probability'] !== 'number' &&
+  typeof start?.metrics['eval/heldout_answer_probability'] === 'number';
+
 function* horizonNotes(horizon: number | undefined, least: number): Generator<string> {
   if (horizon !== undefined && horizon > least)
     yield (
@@ -236,6 +241,11 @@ function* horizonNotes(horizon: number | undefined, least: number): Generator<st
 }
 
 function* cautionNotes(runs: readonly RunRecord[], seeds: readonly number[]): Generator<string> {
+  if (runs.some(isByReferenceAnswer))
+    yield (
+      'Held-out success in curves, areas and tests is the mean probability of the reference answers, which has no ' +
+      'sampling noise. An answer that is right and not the reference counts as none.'
+    );
   if (seeds.length < LEAST_PAIRS)
     yield (
       `There ${seeds.length === 1 ? 'is 1 seed' : `are ${seeds.length} seeds`}: an exact test over them cannot have ` +

@@ -5,7 +5,7 @@ import { curvesSvg } from '../../src/comparison/curves-svg.ts';
 import { armCostsMarkdown } from '../../src/comparison/costs.ts';
 import { curriculumCharts } from '../../src/comparison/curriculum-charts.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
-import { measureRun } from '../../src/comparison/run-metrics.ts';
+import { heldOutCurve, measureRun } from '../../src/comparison/run-metrics.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import { comparison, runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
@@ -98,6 +98,23 @@ describe('axes other than rollouts', () => {
     }));
     const tokens = summarizeAxes(['tuned'], 'tuned', binned).find(({ name }) => name === 'tokens')!;
     expect(tokens.arms[0]!.runs[0]!.curve.map(({ used }) => used)).toEqual([0, 4_000, 8_000, 12_000]);
+  });
+
+  test('go by the probability of the reference answers where it was measured, and no exact success', () => {
+    const withAnswers = records.map((run) => ({
+      ...run,
+      rows: run.rows.map((row) =>
+        typeof row.metrics['eval/heldout'] === 'number'
+          ? { ...row, metrics: { ...row.metrics, 'eval/heldout_answer_probability': 0.75 } }
+          : row,
+      ),
+    }));
+    expect(heldOutCurve(withAnswers[0]!).every(({ score }) => score === 0.75)).toBe(true);
+    for (const axis of summarizeAxes(['tuned'], 'tuned', withAnswers))
+      expect(axis.arms[0]!.runs[0]!.curve.every(({ score }) => score === 0.75)).toBe(true);
+    expect(summarize(plan, withAnswers, []).notes).toContainEqual(
+      expect.stringContaining('mean probability of the reference answers'),
+    );
   });
 
   test('go by the exact held-out success where it was measured, as the curve over rollouts does', () => {
