@@ -163,7 +163,7 @@ describe('an epoch in a plain loop', () => {
     );
     const always = named.filter(
       (name) =>
-        !/^((env\/)?step_(kl|share)$|env\/(worded$|(invalid|filtered|rate_tenths|rate_tenths_kept)\/|(inconsistent|repairs|label_votes|labels_unconfirmed|labels_disputed)$)|eval\/(anchor|pass_at|heldout_(probability|logprob))|pool\/(written|size|dropped|screening_success_rate|success_rate)|rollouts\/(rounds|informative_groups))/.test(
+        !/^((env\/)?step_(kl|share)$|env\/(worded$|(invalid|filtered|rate_tenths|rate_tenths_kept)\/|(inconsistent|repairs|label_votes|labels_unconfirmed|labels_disputed)$)|eval\/(anchor|pass_at|heldout_(probability|logprob|answer_probability))|pool\/(written|size|dropped|screening_success_rate|success_rate)|rollouts\/(rounds|informative_groups))/.test(
           name,
         ),
     );
