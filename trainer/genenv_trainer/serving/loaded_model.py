@@ -8,7 +8,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from genenv_trainer.errors import InvalidArtifact
-from genenv_trainer.onednn_linear import use_onednn_where_frozen
+from genenv_trainer.onednn_linear import reordered_bytes, use_onednn_where_frozen
 from genenv_trainer.plain_files import read_plain_file
 from genenv_trainer.pretrained import adapter_settings, add_adapter, load_model
 from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
@@ -36,9 +36,11 @@ class LoadedModel:
         self.end_ids = sorted(ends - {None})
         self.max_length = context_length(getattr(config, "max_position_embeddings", None))
         self.vocabulary: int = config.vocab_size
+        weights = weight_bytes(self.model)
         # An adapter that is merged has the sum with its base beside the base.
-        copies = 2 if self.adapter is not None and self.model.dtype == TRAINED_IN else 1
-        limit = draw_limit(memory_of(self.model.device), copies * weight_bytes(self.model))
+        is_merged = self.adapter is not None and self.model.dtype == TRAINED_IN
+        copies = weights if is_merged else reordered_bytes(self.model)
+        limit = draw_limit(memory_of(self.model.device), weights + copies)
         self.footprint = Footprint.of(config, self.model.dtype.itemsize, limit)
 
     def token_text(self, token_id: int) -> str:

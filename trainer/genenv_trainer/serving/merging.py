@@ -1,8 +1,11 @@
 """Activates a LoRA adapter by adding it to the weights of its base once, instead of at each token."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 
-from genenv_trainer.onednn_linear import can_use_onednn, use_onednn, use_torch
+from genenv_trainer.onednn_linear import OneDnnProduct, can_use_onednn
 
 TRAINED_IN = torch.float32
 """Sums in fewer bits would lose the small changes of an adapter: those are added at each token."""
@@ -15,9 +18,7 @@ class MergedAdapter:
     def __init__(self, model: torch.nn.Module):
         self._model = model
         self._active: str | None = None
-        self._layers: list[torch.nn.Module] = []
-        self._originals: dict[torch.nn.Module, torch.Tensor] = {}
-        self._sums: dict[torch.nn.Module, torch.Tensor] = {}
+        self._merged: list[torch.nn.Module] = []
 
     @torch.no_grad()
     def activate(self, adapter: str) -> None:
@@ -28,33 +29,32 @@ class MergedAdapter:
         self._model.set_adapter(adapter, inference_mode=True)
         for layer in _mergeable_layers(self._model, adapter):
             base = layer.get_base_layer()
-            if can_use_onednn(base):
-                use_onednn(base, _sum(layer, adapter))  # which keeps a copy in its own order, and no sum
-            else:
-                self._originals[layer] = base.weight.data
-                total = self._sums.setdefault(layer, torch.empty_like(base.weight.data))
-                base.weight.data = _sum(layer, adapter, out=total)
+            base.forward = _product(base, _sum(layer, adapter))
             layer.merged_adapters.append(adapter)
-            self._layers.append(layer)
+            self._merged.append(layer)
         self._active = adapter
 
     def restore(self) -> None:
         """The weights of the base alone, which adapters may be added to or removed from."""
-        for layer, weight in self._originals.items():
-            layer.get_base_layer().weight.data = weight
-        for layer in self._layers:
-            use_torch(layer.get_base_layer())
+        for layer in self._merged:
+            del layer.get_base_layer().forward
             layer.merged_adapters.clear()
-        self._originals.clear()
-        self._layers.clear()
+        self._merged.clear()
         self._active = None
 
 
-def _sum(layer: torch.nn.Module, adapter: str, out: torch.Tensor | None = None) -> torch.Tensor:
+def _product(layer: torch.nn.Linear, weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The forward pass of a layer with another weight in the place of its own."""
+    if can_use_onednn(layer):
+        return OneDnnProduct(weight, layer.bias)
+    return partial(torch.nn.functional.linear, weight=weight, bias=layer.bias)
+
+
+def _sum(layer: torch.nn.Module, adapter: str) -> torch.Tensor:
     """The weight of a layer with the adapter added to it."""
-    weight = layer.get_base_layer().weight.data
+    weight = layer.get_base_layer().weight
     up, down = layer.lora_B[adapter].weight, layer.lora_A[adapter].weight
-    return torch.addmm(weight, up, down, alpha=layer.scaling[adapter], out=out)
+    return torch.addmm(weight, up, down, alpha=layer.scaling[adapter])
 
 
 def _mergeable_layers(model: torch.nn.Module, adapter: str) -> list[torch.nn.Module]:

@@ -9,6 +9,7 @@ import torch
 from tiny_models import ADAPTED, AGENT, serve_name
 from transformers import Qwen2Config
 
+from genenv_trainer import onednn_linear
 from genenv_trainer.serving import engine as engine_module
 from genenv_trainer.serving.engine import Engine
 from genenv_trainer.serving.errors import ApiError
@@ -179,3 +180,15 @@ def test_the_limit_counts_the_sum_of_a_base_and_an_adapter_beside_the_base(store
     monkeypatch.setattr("genenv_trainer.serving.loaded_model.memory_of", lambda device: memory)
     assert Registry(store, capacity=1).get(name).footprint.limit == draw_limit(memory, copies * weights)
     assert draw_limit(memory, weights) > draw_limit(memory, 2 * weights) > 0
+
+
+def test_the_limit_counts_weights_that_onednn_reorders(store, monkeypatch):
+    monkeypatch.setattr(onednn_linear, "MIN_WEIGHTS", 1)
+    loaded = Registry(store, capacity=1).get(AGENT)
+    linear = [layer for layer in loaded.model.modules() if isinstance(layer, torch.nn.Linear)]
+    weights = weight_bytes(loaded.model)
+    memory = 4 * weights
+    monkeypatch.setattr("genenv_trainer.serving.loaded_model.memory_of", lambda device: memory)
+    limit = Registry(store, capacity=1).get(AGENT).footprint.limit
+    assert limit == draw_limit(memory, weights + sum(layer.weight.nbytes for layer in linear))
+    assert limit < draw_limit(memory, weights)
