@@ -1,7 +1,8 @@
 import { measured } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
-import { areaUnderCurve, heldOutScore } from './learning-curve.ts';
+import { areaUnderCurve } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
+import { heldOutScore } from './run-metrics.ts';
 import type { RunRecord } from './run-metrics.ts';
 import { differencesBySeed, estimateDifferenceOverSeeds } from './seed-estimates.ts';
 import type { SeedDifference } from './seed-estimates.ts';
@@ -132,7 +133,7 @@ function curveAlong(rows: readonly EpochRow[], used: Used): AxisPoint[] {
   // An evaluation after epochs that used nothing takes the place of the one before.
   const scores = new Map<number, number>();
   for (const [row, { metrics }] of rows.entries()) {
-    const score = heldOutScore(metrics);
+    const score = heldOutScore({ metrics });
     const amount = used(rows, row);
     if (typeof score === 'number' && amount !== null) scores.set(amount, score);
   }

@@ -2,7 +2,6 @@ import { sum } from '../numerics/arithmetic.ts';
 import { interpolate } from '../numerics/interpolation.ts';
 import { requireFinite, requireInteger } from '../numerics/preconditions.ts';
 import { studentInterval } from '../numerics/student.ts';
-import type { EpochRow } from '../report/run-data.ts';
 
 /** Held-out success after so many rollouts of training, all epochs' together. */
 export type CurvePoint = { rollouts: number; score: number };
@@ -15,16 +14,6 @@ export type CurveMean = {
   high: number | null;
   seeds: number;
 };
-
-/**
- * The held-out success that curves of a comparison are of, in [0, 1]: exact; else the mean probability of the right
- * answers, which has no sampling noise either; else sampled. Null if it was not measured.
- */
-export const heldOutScore = (metrics: EpochRow['metrics']): number | null =>
-  metrics['eval/heldout_probability'] ??
-  metrics['eval/heldout_answer_probability'] ??
-  metrics['eval/heldout'] ??
-  null;
 
 /** Score of a curve at a number of rollouts, linear between its points; null outside of them. */
 export function scoreAt(curve: readonly CurvePoint[], rollouts: number): number | null {

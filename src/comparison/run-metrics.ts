@@ -2,11 +2,11 @@ import { bandResidence } from '../coevolution/success-band.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { findings, WINDOW } from '../report/findings.ts';
-import { measured, series, trained } from '../report/run-data.ts';
+import { heldOutOf, measured, referenceAnswersOf, series, trained } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { ArmRun } from '../types/comparison-inputs.ts';
 import type { Origin } from '../runs/file-schemas.ts';
-import { areaUnderCurve, heldOutScore, rolloutsToThreshold, scoreAt } from './learning-curve.ts';
+import { areaUnderCurve, rolloutsToThreshold, scoreAt } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
 
 /** The metrics of a run. `better` is the direction that an arm aims for; null if it has none. */
@@ -250,6 +250,10 @@ export interface RunRecord extends ArmRun {
   origin: Origin;
 }
 
+/** The held-out success that curves of a comparison are of, in [0, 1]: without sampling noise if it was measured so. */
+export const heldOutScore = (row: Pick<EpochRow, 'metrics'>): number | null =>
+  referenceAnswersOf(row) ?? heldOutOf(row);
+
 /**
  * Held-out success against the rollouts made. Rollouts may be below the budget, as invalid tasks get none.
  */
@@ -258,7 +262,7 @@ export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
   let made = 0;
   for (const { metrics } of rows) {
     made += metrics['rollouts/count'] ?? 0;
-    const score = heldOutScore(metrics);
+    const score = heldOutScore({ metrics });
     if (typeof score === 'number') scores.set(made, score);
   }
   return [...scores].map(([rollouts, score]) => ({ rollouts, score }));

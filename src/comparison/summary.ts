@@ -4,6 +4,7 @@ import { finishNow } from '../async/long-computation.ts';
 import type { LongComputation } from '../async/long-computation.ts';
 import { range } from '../numerics/arithmetic.ts';
 import { LEAST_PAIRS } from '../numerics/sign-flip.ts';
+import { referenceAnswersOf } from '../report/run-data.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { CrossPlayRecord } from '../types/comparison-inputs.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
@@ -227,11 +228,6 @@ function requireSameStart(runs: readonly RunRecord[]): void {
   }
 }
 
-/** Whether the curve of a run is of the probability of reference answers (`heldOutScore`). */
-const isByReferenceAnswer = ({ rows: [start] }: RunRecord): boolean =>
-  typeof start?.metrics['eval/heldout_probability'] !== 'number' &&
-  typeof start?.metrics['eval/heldout_answer_probability'] === 'number';
-
 function* horizonNotes(horizon: number | undefined, least: number): Generator<string> {
   if (horizon !== undefined && horizon > least)
     yield (
@@ -241,7 +237,7 @@ function* horizonNotes(horizon: number | undefined, least: number): Generator<st
 }
 
 function* cautionNotes(runs: readonly RunRecord[], seeds: readonly number[]): Generator<string> {
-  if (runs.some(isByReferenceAnswer))
+  if (runs.some(({ rows }) => rows.some((row) => referenceAnswersOf(row) !== null)))
     yield (
       'Held-out success in curves, areas and tests is the mean probability of the reference answers, which has no ' +
       'sampling noise. An answer that is right and not the reference counts as none.'

@@ -17,6 +17,9 @@ export function median(values: readonly number[]): number | null {
   return mean(sorted.slice(sorted.length % 2 === 0 ? middle - 1 : middle, middle + 1));
 }
 
+/** The probability of a log-probability in nats; rounding takes it to 1 at most. */
+export const probabilityOf = (logprob: number): number => Math.min(1, Math.exp(logprob));
+
 /** The integers 0, 1, …, n - 1. */
 export function range(n: number): number[] {
   return Array.from({ length: n }, (_, index) => index);

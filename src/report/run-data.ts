@@ -93,3 +93,12 @@ export function namesUnder(rows: readonly EpochRow[], prefix: string): string[] 
 /** Held-out success of an epoch, in [0, 1]: exact if it was measured so, else sampled; null if neither. */
 export const heldOutOf = ({ metrics }: Pick<EpochRow, 'metrics'>): number | null =>
   metrics['eval/heldout_probability'] ?? metrics['eval/heldout'] ?? null;
+
+/**
+ * Mean probability of the reference answers, where it stands for held-out success in a comparison: it was measured,
+ * and exact success was not. It has no sampling noise; another right answer counts as none.
+ */
+export const referenceAnswersOf = ({ metrics }: Pick<EpochRow, 'metrics'>): number | null =>
+  typeof metrics['eval/heldout_probability'] === 'number'
+    ? null
+    : (metrics['eval/heldout_answer_probability'] ?? null);

@@ -1,6 +1,6 @@
 import type { Experiment } from '../../config/experiment.ts';
 import { settingsInEffect } from '../../config/retune.ts';
-import { mean } from '../../numerics/arithmetic.ts';
+import { mean, probabilityOf } from '../../numerics/arithmetic.ts';
 import { wilsonInterval } from '../../numerics/intervals.ts';
 import { passAtK } from '../../numerics/tests.ts';
 import { writeEpochIndex } from '../../runs/epoch-index.ts';
@@ -161,7 +161,7 @@ async function heldOutMetrics(
     ...Object.fromEntries([...probabilities].map(([metric, values]) => [metric, mean(values)])),
     ...(logprobs.length > 0 && {
       'eval/heldout_logprob': mean(logprobs),
-      'eval/heldout_answer_probability': mean(logprobs.map((logprob) => Math.min(1, Math.exp(logprob)))),
+      'eval/heldout_answer_probability': mean(logprobs.map(probabilityOf)),
     }),
     ...(k !== undefined && {
       'eval/pass_at_1': meanPassAtK(byTask, 1),

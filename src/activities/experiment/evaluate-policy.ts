@@ -1,6 +1,7 @@
 import { collect } from '../../async/streams.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { PROMPT_TOO_LONG } from '../../inference/policy-client.ts';
+import { probabilityOf } from '../../numerics/arithmetic.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import {
   batchPrompts,
@@ -59,7 +60,7 @@ export function createEvaluatePolicy(dependencies: Dependencies) {
               sample,
               reward,
               ...(sample === 0 && {
-                ...(exact && { probability: Math.min(1, Math.exp(logprobs.get(id) ?? -Infinity)) }),
+                ...(exact && { probability: probabilityOf(logprobs.get(id) ?? -Infinity) }),
                 ...(logprob && logprobs.has(id) && { logprob: logprobs.get(id)! }),
               }),
               ...(world.solvedFrom !== undefined && { solved: isSolved(world, reward) }),
