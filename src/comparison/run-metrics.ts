@@ -70,7 +70,7 @@ export const runMetrics = {
   answerProbabilityGain: {
     title: 'probability of right held-out answers, change over the run',
     better: 'higher',
-    unit: 'share',
+    unit: 'change of a share',
   },
   simulatorKlAtCap: {
     title: 'epochs with the KL of the simulator at its cap',
@@ -101,7 +101,11 @@ export const runMetrics = {
   environmentSteps: { title: 'updates of the simulator, within them', better: null, unit: 'count' },
 } as const satisfies Record<
   string,
-  { title: string; better: 'higher' | 'lower' | null; unit: 'share' | 'nats' | 'count' | 'number' | 'change' }
+  {
+    title: string;
+    better: 'higher' | 'lower' | null;
+    unit: 'share' | 'change of a share' | 'nats' | 'count' | 'number' | 'change';
+  }
 >;
 
 export type RunMetricName = keyof typeof runMetrics;

@@ -51,12 +51,16 @@ export function sideOf(estimate: SeedEstimate, level = 0): -1 | 0 | 1 | null {
 /**
  * Mean and interval of the measured values; null if there are none.
  * @param bounds where the values must lie: what Student's interval has beyond them is cut, which costs no coverage
+ * @throws RangeError if a value lies beyond them
  */
 export function estimateOverSeeds(
   values: readonly (number | null)[],
   { low: least, high: most }: Interval = { low: -Infinity, high: Infinity },
 ): SeedEstimate | null {
   const present = measured(values);
+  const stray = present.find((value) => value < least - ROUNDING || value > most + ROUNDING);
+  if (stray !== undefined)
+    throw new RangeError(`a value over seeds is ${stray}, not within ${least} to ${most}`);
   const interval = studentInterval(present);
   if (interval === null) return null;
   const { mean, low, high } = interval;
@@ -69,8 +73,12 @@ export function estimateOverSeeds(
 }
 
 /** Where the values of a metric must lie. */
-export const boundsOf = (unit: Unit): Interval | undefined =>
-  unit === 'share' ? { low: 0, high: 1 } : undefined;
+export const boundsOf = (unit: Unit): Interval | undefined => bounds[unit];
+
+const bounds: Partial<Record<Unit, Interval>> = {
+  share: { low: 0, high: 1 },
+  'change of a share': { low: -1, high: 1 },
+};
 
 /** One arm minus a reference, seed by seed; null for a seed that lacks one of them. */
 export const differencesBySeed = (
@@ -97,7 +105,8 @@ type Unit = (typeof runMetrics)[RunMetricName]['unit'];
 export function valueText(value: number | null | undefined, unit: Unit = 'share'): string {
   if (value === null || value === undefined) return '–';
   if (unit === 'count') return String(Math.round(value)).replace('-', '−');
-  if (unit === 'share' || unit === 'nats') return value.toFixed(3).replace('-', '−');
+  if (unit === 'share' || unit === 'change of a share' || unit === 'nats')
+    return value.toFixed(3).replace('-', '−');
   return unit === 'change' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value);
 }
 

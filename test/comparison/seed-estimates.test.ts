@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  boundsOf,
   differenceText,
   estimateDifferenceOverSeeds,
   estimateOverSeeds,
@@ -7,6 +8,19 @@ import {
 } from '../../src/comparison/seed-estimates.ts';
 
 describe('an estimate over seeds, as tables show it', () => {
+  test('has its interval cut where its values must lie, and only there', () => {
+    expect(estimateText(estimateOverSeeds([0.01, 0.02, 0.09], boundsOf('share')))).toBe(
+      '0.040 [0.000, 0.148]',
+    );
+    const change = boundsOf('change of a share');
+    expect(estimateText(estimateOverSeeds([-0.06, -0.03, 0.01], change), 'change of a share')).toBe(
+      '−0.027 [−0.114, 0.061]',
+    );
+    expect(() => estimateOverSeeds([0.2, -0.06], boundsOf('share'))).toThrow(
+      'a value over seeds is -0.06, not within 0 to 1',
+    );
+  });
+
   test('has its interval, none for a single seed and for seeds that are all alike', () => {
     expect(estimateText(estimateOverSeeds([0.4, 0.41, 0.42]))).toBe('0.410 [0.385, 0.435]');
     expect(estimateText(estimateOverSeeds([0.4]))).toBe('0.400');
