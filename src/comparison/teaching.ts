@@ -89,14 +89,16 @@ function peakClaim({ alpha, bins }: Bins, main: Bin): Claim {
       .map(({ arm, success }) => `p̂ ${valueText(success)}: ${gainText(arm)}`)
       .concat(hasSides ? [] : [`no bin at least ${FAR} from α on both sides`])
       .join('; '),
-    verdict: claimVerdict([
-      isReached && hasSides ? true : null,
-      isAbove(main.arm.figures.logprobGain),
-      hasLargestMean(main, bins),
-      ...[...below, ...above].map(({ arm }) => isAbove(estimateDifference(main.arm, arm, 'logprobGain'))),
-    ]),
+    verdict:
+      isReached && hasSides ? claimVerdict(peakChecks(main, bins, [...below, ...above])) : 'not measured',
   };
 }
+
+const peakChecks = (main: Bin, bins: readonly Bin[], far: readonly Bin[]): CheckResult[] => [
+  isAbove(main.arm.figures.logprobGain),
+  hasLargestMean(main, bins),
+  ...far.map(({ arm }) => isAbove(estimateDifference(main.arm, arm, 'logprobGain'))),
+];
 
 function hasLargestMean(main: Bin, bins: readonly Bin[]): CheckResult {
   const gains = bins.map(({ arm }) => arm.figures.logprobGain?.mean);

@@ -133,6 +133,7 @@ describe('the claim that tasks at p = α teach most', () => {
     const oneSide = without('p90');
     expect(verdicts(oneSide)[0]).toBe('not measured');
     expect(summary(oneSide).claims[0]!.rows[0]!.ours).toContain('no bin at least 0.3 from α on both sides');
+    expect(verdicts({ ...oneSide, p15: bin(0.17, 0.9) })[0]).toBe('not measured');
     expect(verdicts({ ...peak, p50: { success: 0.5, gain: () => null } })[0]).toBe('not measured');
     expect(verdicts(peak, [1])).toEqual(['not measured', 'not measured']);
   });
