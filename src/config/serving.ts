@@ -9,19 +9,21 @@ import { apiKeyEnv, httpUrl } from '../validation/server-address.ts';
 /** LoRA ranks that vLLM can be started for (`--max-lora-rank`). */
 export const vllmRanks = [1, 8, 16, 32, 64, 128, 256, 320, 512] as const;
 
+const structuredOutputField = z
+  .enum(['none', 'native'])
+  .optional()
+  .describe(
+    'Whether the server holds the simulator to the world’s schema or grammar, in worlds that have one. ' +
+      'Left out = native.',
+  );
+
 /** What the servers that hold policies as adapters have in common. */
 const adapterServerFields = {
   apiKeyEnv: nameField
     .nullable()
     .optional()
     .describe('Name of the environment variable with the key; never the key. Left out = none.'),
-  structuredOutput: z
-    .enum(['none', 'native'])
-    .optional()
-    .describe(
-      'Whether the server holds the simulator to the world’s schema or grammar, in worlds that have one. ' +
-        'Left out = native.',
-    ),
+  structuredOutput: structuredOutputField,
 };
 
 const addresses = z.union([httpUrl, z.array(httpUrl).min(1).max(1_000)]);
@@ -70,7 +72,7 @@ const sglangServingSchema = z
 export const servingSchema = z
   .discriminatedUnion('type', [
     z
-      .strictObject({ type: z.literal('embedded') })
+      .strictObject({ type: z.literal('embedded'), structuredOutput: structuredOutputField })
       .describe('The policy server of this project; the worker knows its address.'),
     z.strictObject({
       type: z.literal('openai'),

@@ -47,7 +47,6 @@ export function heldTo(
   serving: ServingSettings,
   { taskSchema, taskGrammar }: Pick<World, 'taskSchema' | 'taskGrammar'>,
 ): Pick<CompletionRequest, 'schema' | 'grammar'> {
-  if (serving.type === 'embedded') return {};
   const isOn =
     serving.type === 'openai'
       ? serving.structuredOutput === 'json_schema'

@@ -32,7 +32,6 @@ function canBeHeld(
   world: Pick<World, 'taskSchema' | 'taskGrammar'>,
 ): boolean {
   const serving = servingOf(experiment, 'environment');
-  if (serving.type === 'embedded') return false;
   const held: Experiment['serving'] =
     serving.type === 'openai'
       ? { ...serving, structuredOutput: 'json_schema' }

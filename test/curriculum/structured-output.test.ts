@@ -17,7 +17,13 @@ const openai = {
 const vllm = { type: 'vllm', baseUrl: 'http://127.0.0.1:1/v1' };
 
 it.each([
-  ['the embedded server', { type: 'embedded' }, undefined, undefined],
+  ['the embedded server', { type: 'embedded' }, json!.taskSchema, line!.taskGrammar],
+  [
+    'the embedded server unless the file forbids it',
+    { type: 'embedded', structuredOutput: 'none' },
+    undefined,
+    undefined,
+  ],
   ['a server of OpenAI’s API, unless the file asks for it', openai, undefined, undefined],
   ['that server if asked', { ...openai, structuredOutput: 'json_schema' }, json!.taskSchema, undefined],
   ['vLLM', vllm, json!.taskSchema, line!.taskGrammar],

@@ -32,7 +32,7 @@ def sampling_params(
     top: int,
 ) -> SamplingParams:
     """What a request asks for, once its prompts are tokens, and its limit and number of alternatives to each
-    token are settled."""
+    token are settled. Raises a 400 for a structure that answers cannot be held to."""
     return SamplingParams(
         prompts,
         request.samples,
@@ -42,6 +42,7 @@ def sampling_params(
         top,
         stop_check(loaded.tokenizer, request.stops),
         threading.Event(),
+        grammar=loaded.grammar(request.structure),
     )
 
 

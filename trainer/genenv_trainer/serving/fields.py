@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from genenv_trainer.serving.errors import invalid_field
 from genenv_trainer.serving.limits import MAX_NAME_LENGTH, check_stops
+from genenv_trainer.serving.structure import ResponseFormat, Structure, StructuredOutputs, structure_of
 
 IGNORED = {
     "user",
@@ -33,7 +34,6 @@ NEUTRAL: dict[str, tuple] = {
     "prompt_logprobs": (None,),
     "tools": (None, []),
     "tool_choice": (None, "none", "auto"),
-    "response_format": (None, {"type": "text"}),
     "min_tokens": (None, 0),
     "ignore_eos": (None, False),
     "skip_special_tokens": (None, True),
@@ -76,6 +76,8 @@ class SamplingRequest(ModelRequest):
     temperature: Temperature | None = 1
     stop: str | Annotated[list[str], Field(fail_fast=True)] | None = None
     return_token_ids: bool | None = False
+    structured_outputs: StructuredOutputs | None = None
+    response_format: ResponseFormat | None = None
 
     def check(self) -> None:
         self.check_extra()
@@ -92,6 +94,10 @@ class SamplingRequest(ModelRequest):
     @property
     def samples(self) -> int:
         return self.n or 1
+
+    @property
+    def structure(self) -> Structure | None:
+        return structure_of(self.structured_outputs, self.response_format)
 
     @property
     def stops(self) -> list[str]:

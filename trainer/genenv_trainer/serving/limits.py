@@ -25,6 +25,14 @@ MAX_STOP_LENGTH = 1000
 """Characters of a stop string: as many tokens are decoded again at each step."""
 
 
+MAX_STRUCTURE_LENGTH = 64_000
+"""Characters of a grammar or of a schema that answers are held to; those of this project's worlds have under
+10,000."""
+
+MAX_CACHED_GRAMMAR_BYTES = 256 << 20
+"""Compiled grammars that a model keeps."""
+
+
 def check_budget(
     rows: int, longest_prompt: int, max_tokens: int, top: int = 0, top_field: str = "logprobs"
 ) -> None:

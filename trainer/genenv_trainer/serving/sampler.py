@@ -3,22 +3,22 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
 from genenv_trainer.serving.cache import roomy_cache
+from genenv_trainer.serving.structure import RowGrammars
+from genenv_trainer.serving.token_choice import choose
 from genenv_trainer.serving.uniforms import row_keys, uniforms
+
+if TYPE_CHECKING:
+    from xgrammar import CompiledGrammar
 
 KEEP_SHARE = 0.75
 """Once no more than this share of the rows is unfinished, the finished ones leave the batch."""
-
-LARGE_VOCABULARY = 4096
-"""From here on a token is found by blocks. Smaller ones, as models from scratch have, keep their bits."""
-
-BLOCK = 256
-"""Tokens of a block."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class SamplingParams:
     first_prompt: int = 0
     first_sample: int = 0
     """Places of the first prompt and of the first sample in the request that this is a part of."""
+    grammar: "CompiledGrammar | None" = None
+    """What every answer is held to."""
 
     @property
     def is_wanted(self) -> bool:
@@ -88,58 +90,6 @@ def left_pad(prompts: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         ids_P_L[row, length - len(prompt) :] = torch.tensor(prompt)
         mask_P_L[row, length - len(prompt) :] = True
     return ids_P_L, mask_P_L
-
-
-def choose(
-    logits_B_V: torch.Tensor, temperature_B: torch.Tensor, uniform_B: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens [B] by inversion of the cumulative distribution, and log-probabilities [B, V] at the
-    temperature.
-
-    The token is the first whose cumulative probability exceeds u * total; u has 53 bits, so the product is
-    less than total, and a token of probability 0 is never taken. At temperature 0 it is the most probable
-    one, at the log-probabilities of temperature 1.
-    """
-    greedy_B = temperature_B == 0
-    divisor_B = temperature_B.masked_fill(greedy_B, 1)
-    logits_B_V = logits_B_V.float()
-    if bool((divisor_B != 1).any()):
-        logits_B_V = logits_B_V / divisor_B[:, None]
-    logprobs_B_V = torch.log_softmax(logits_B_V, dim=-1)
-    invert = invert_in_blocks if logits_B_V.shape[1] >= LARGE_VOCABULARY else invert_whole
-    token_B = invert(logprobs_B_V.exp(), uniform_B)
-    if greedy_B.any():
-        token_B = torch.where(greedy_B, logits_B_V.argmax(dim=-1), token_B)
-    return token_B, logprobs_B_V
-
-
-def invert_whole(probability_B_V: torch.Tensor, uniform_B: torch.Tensor) -> torch.Tensor:
-    """The first token of each row whose cumulative probability exceeds u * total. [B]."""
-    cumulative_B_V = probability_B_V.double().cumsum(dim=-1)
-    target_B_1 = uniform_B[:, None] * cumulative_B_V[:, -1:]
-    token_B = torch.searchsorted(cumulative_B_V, target_B_1, right=True)[:, 0]
-    return token_B.clamp(max=probability_B_V.shape[1] - 1)
-
-
-def invert_in_blocks(probability_B_V: torch.Tensor, uniform_B: torch.Tensor) -> torch.Tensor:
-    """The same, first by block of tokens and then by token in it: cumulative sums are over the blocks and over
-    one of them, not over the vocabulary."""
-    rows, vocabulary = probability_B_V.shape
-    padding = -vocabulary % BLOCK
-    if padding:
-        probability_B_V = torch.nn.functional.pad(probability_B_V, (0, padding))
-    blocks_B_N_K = probability_B_V.view(rows, -1, BLOCK)
-    cumulative_B_N = blocks_B_N_K.sum(dim=-1, dtype=torch.double).cumsum(dim=-1)
-    target_B_1 = uniform_B[:, None] * cumulative_B_N[:, -1:]
-    block_B_1 = torch.searchsorted(cumulative_B_N, target_B_1, right=True)
-    block_B_1 = block_B_1.clamp(max=cumulative_B_N.shape[1] - 1)
-    before_B_1 = torch.where(block_B_1 > 0, cumulative_B_N.gather(1, (block_B_1 - 1).clamp(min=0)), 0.0)
-    block_B_K = blocks_B_N_K.take_along_dim(block_B_1[:, :, None], dim=1)[:, 0].double()
-    inside_B_1 = torch.searchsorted(before_B_1 + block_B_K.cumsum(dim=-1), target_B_1, right=True)
-    # The two sums of a block may differ in the last bit: then it is its last token of any probability.
-    last_B_1 = BLOCK - 1 - (block_B_K > 0).flip(-1).long().argmax(dim=-1, keepdim=True)
-    token_B = (block_B_1 * BLOCK + torch.minimum(inside_B_1, last_B_1))[:, 0]
-    return token_B.clamp(max=vocabulary - 1)
 
 
 def best_of(logprobs_B_V: torch.Tensor, top: int) -> list[list[tuple[int, float]]]:
@@ -196,7 +146,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
     `end_ids`, at a stop string, or at its limit.
 
     Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not
-    finite, and Unwanted between two tokens once all requests are.
+    finite or leave a grammar no token, and Unwanted between two tokens once all requests are.
     """
     row_params = [params for params in batch for _ in range(len(params.prompts) * params.n)]
     limit_B = np.array([params.max_tokens for params in row_params])
@@ -219,6 +169,10 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
         decoder.select(source_B)
         logits_B_V = logits_B_V[source_B]
 
+    grammars = [params.grammar for params in row_params]
+    row_grammars = (
+        RowGrammars(grammars, logits_B_V.shape[1]) if any(one is not None for one in grammars) else None
+    )
     active = np.arange(len(rows))
     going = np.ones(len(rows), dtype=bool)
     for step in range(int(limit_B.max())):
@@ -226,13 +180,18 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
             raise Unwanted(f"{len(rows)} rows were given up at token {step + 1}")
         if step > 0:
             logits_B_V = decoder.logits()
-        token_B, logprobs_B_V = choose(logits_B_V, temperature_B[active], uniform_B_T[active, step])
+        allowed_B_W = None if row_grammars is None else row_grammars.allowed(active, going)
+        token_B, logprobs_B_V = choose(
+            logits_B_V, temperature_B[active], uniform_B_T[active, step], allowed_B_W
+        )
         chosen_B = logprobs_B_V.gather(1, token_B[:, None])[:, 0]
         if not bool(chosen_B.isfinite().all()):
             raise ArithmeticError(f"the logits of token {step + 1} are not finite")
         tokens, chosen, best = token_B.tolist(), chosen_B.tolist(), best_of(logprobs_B_V, top)
         for place in np.flatnonzero(going).tolist():
             at = active[place]
+            if row_grammars is not None:
+                row_grammars.accept(at, tokens[place])
             going[place] = rows[at].add(tokens[place], chosen[place], best[place], row_params[at], end_ids)
         if not going.any():
             break

@@ -5,8 +5,9 @@ import pytest
 import torch
 from tiny_models import save_model
 
-from genenv_trainer.serving import sampler
-from genenv_trainer.serving.sampler import SamplingParams, choose, left_pad, sample
+from genenv_trainer.serving import token_choice
+from genenv_trainer.serving.sampler import SamplingParams, left_pad, sample
+from genenv_trainer.serving.token_choice import choose
 from genenv_trainer.serving.uniforms import row_keys, uniforms
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14]]
@@ -132,19 +133,20 @@ def test_tokens_found_by_blocks_are_those_of_the_whole_sum(vocabulary):
     probability[150:, : vocabulary - 3] = 0
     uniform = torch.rand(rows, generator=generator, dtype=torch.double)
     for drawn in (uniform, torch.zeros_like(uniform), torch.full_like(uniform, 1 - 2**-53)):
-        token = sampler.invert_in_blocks(probability, drawn)
-        assert token.tolist() == sampler.invert_whole(probability, drawn).tolist()
+        token = token_choice.invert_in_blocks(probability, drawn)
+        assert token.tolist() == token_choice.invert_whole(probability, drawn).tolist()
         assert bool((probability.gather(1, token[:, None]) > 0).all())
 
 
 def test_a_large_vocabulary_is_sampled_by_blocks_and_a_small_one_is_not(monkeypatch):
     used = []
-    monkeypatch.setattr(sampler, "invert_in_blocks", lambda *of: used.append(of) or sampler.invert_whole(*of))
-    for vocabulary in (sampler.LARGE_VOCABULARY - 1, sampler.LARGE_VOCABULARY):
+    whole = token_choice.invert_whole
+    monkeypatch.setattr(token_choice, "invert_in_blocks", lambda *of: used.append(of) or whole(*of))
+    for vocabulary in (token_choice.LARGE_VOCABULARY - 1, token_choice.LARGE_VOCABULARY):
         choose(torch.randn(2, vocabulary), torch.tensor([1.0, 0.5]), torch.tensor([0.3, 0.6]))
-    assert [probability.shape[1] for probability, _ in used] == [sampler.LARGE_VOCABULARY]
+    assert [probability.shape[1] for probability, _ in used] == [token_choice.LARGE_VOCABULARY]
 
 
 def test_logits_that_are_no_numbers_name_a_token_of_the_vocabulary():
     nothing = torch.full((1, 5000), torch.nan)
-    assert 0 <= int(sampler.invert_in_blocks(nothing, torch.tensor([0.5]))[0]) < 5000
+    assert 0 <= int(token_choice.invert_in_blocks(nothing, torch.tensor([0.5]))[0]) < 5000
