@@ -65,12 +65,20 @@ describe('smollm2-main', () => {
     for (const { agent } of Object.values(main.arms)) expect(agent.training!.dropZeroVariance).toBe(false);
   });
 
-  test('has a second file that differs in how hard its base tasks are alone', () => {
+  test('has a second file with harder base tasks and without tasks by code, which do not depend on them', () => {
     const hard = parseComparison(experimentFile('smollm2-main-hard'));
-    for (const [arm, experiment] of Object.entries(main.arms))
+    const arms = Object.entries(main.arms).filter(([name]) => name !== 'uniform');
+    expect(Object.keys(hard.arms)).toEqual(arms.map(([name]) => name));
+    for (const [arm, experiment] of arms)
       expect(changedFields({ ...experiment, name: '' }, { ...hard.arms[arm]!, name: '' }, 9)).toMatch(
         /^world\.baseCalls[^;]*$/,
       );
-    expect({ ...hard, name: '', arms: {} }).toEqual({ ...main, name: '', arms: {} });
+    expect({ ...hard, name: '', arms: {}, primary: [] }).toEqual({
+      ...main,
+      name: '',
+      arms: {},
+      primary: [],
+    });
+    expect(hard.primary).toEqual(main.primary!.filter(({ against }) => against !== 'uniform'));
   });
 });
