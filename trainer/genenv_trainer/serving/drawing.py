@@ -42,7 +42,7 @@ def sampling_params(
         top,
         stop_check(loaded.tokenizer, request.stops),
         threading.Event(),
-        grammar=loaded.grammar(request.structure),
+        structure=request.structure and loaded.compile(request.structure),
     )
 
 

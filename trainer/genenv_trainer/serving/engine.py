@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import torch
 from fastapi import Request
 
-from genenv_trainer.serving.errors import ApiError
+from genenv_trainer.serving.errors import ApiError, invalid_field
 from genenv_trainer.serving.footprint import Footprint
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.parts import parts_that_fit
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import Row, SamplingParams, sample
+from genenv_trainer.serving.structure import NoTokenAllowed
 
 BATCH_ROWS = 128
 """Rows of a batch made out of single requests, at most."""
@@ -114,6 +115,9 @@ class Engine:
         self.began = time.monotonic()
         try:
             return sample(loaded.model, loaded.end_ids, batch)
+        except NoTokenAllowed as error:
+            message = "no token of the model can come next: its vocabulary lacks what the form asks for"
+            raise invalid_field(str(error), message) from error
         except ArithmeticError as error:
             raise ApiError(
                 500, f"the model {loaded.name!r} cannot be sampled from: {error}", "model", "not_finite"

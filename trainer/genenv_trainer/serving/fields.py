@@ -86,6 +86,7 @@ class SamplingRequest(ModelRequest):
                 "temperature", f"0 (greedy) or at least {MIN_TEMPERATURE}, got {self.effective_temperature}"
             )
         check_stops(self.stops)
+        structure_of(self.structured_outputs, self.response_format)
 
     @property
     def effective_temperature(self) -> float:

@@ -30,7 +30,10 @@ MAX_STRUCTURE_LENGTH = 64_000
 10,000."""
 
 MAX_CACHED_GRAMMAR_BYTES = 256 << 20
-"""Compiled grammars that a model keeps."""
+"""Compiled grammars that are kept for the tokens of one tokenizer."""
+
+MAX_TOKENIZERS = 4
+"""Tokenizers for which compiled grammars are kept."""
 
 
 def check_budget(

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -14,11 +13,8 @@ from genenv_trainer.plain_files import read_plain_file
 from genenv_trainer.pretrained import adapter_settings, add_adapter, load_model
 from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
 from genenv_trainer.serving.merging import TRAINED_IN, MergedAdapter
-from genenv_trainer.serving.structure import Grammars, Structure
+from genenv_trainer.serving.structure import CompiledStructure, Structure, StructureCompiler
 from genenv_trainer.stored_objects import is_inside
-
-if TYPE_CHECKING:
-    from xgrammar import CompiledGrammar
 
 MAX_LENGTH = 2**31 - 1
 MAX_ENTRY_BYTES = 10_000
@@ -32,6 +28,7 @@ class LoadedModel:
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     adapter: str | None
+    structures: StructureCompiler = field(default_factory=StructureCompiler)
     token_texts: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -41,7 +38,6 @@ class LoadedModel:
         self.end_ids = sorted(ends - {None})
         self.max_length = context_length(getattr(config, "max_position_embeddings", None))
         self.vocabulary: int = config.vocab_size
-        self.grammars = Grammars(self.tokenizer, self.vocabulary, self.end_ids)
         weights = weight_bytes(self.model)
         # An adapter that is merged has the sum with its base beside the base.
         is_merged = self.adapter is not None and self.model.dtype == TRAINED_IN
@@ -49,9 +45,9 @@ class LoadedModel:
         limit = draw_limit(memory_of(self.model.device), weights + copies)
         self.footprint = Footprint.of(config, self.model.dtype.itemsize, limit)
 
-    def grammar(self, structure: Structure | None) -> "CompiledGrammar | None":
-        """What answers are held to. Raises a 400 for a structure or a tokenizer that it cannot be done with."""
-        return None if structure is None else self.grammars.compile(structure)
+    def compile(self, structure: Structure) -> CompiledStructure:
+        """What answers of this model are held to. Raises a 400 for a structure that it cannot be done with."""
+        return self.structures.compile(structure, self.tokenizer, self.vocabulary, self.end_ids)
 
     def token_text(self, token_id: int) -> str:
         """One token alone as text, special tokens by name."""

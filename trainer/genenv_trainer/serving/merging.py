@@ -12,8 +12,9 @@ TRAINED_IN = torch.float32
 
 
 class MergedAdapter:
-    """One adapter at a time in the weights of a peft model, computed anew from those of the base, so that the
-    sums do not depend on what was active before. Takes the memory of the adapted weights once more."""
+    """One adapter at a time of a peft model: its layers multiply by the sum of their weight and the adapter's,
+    which is computed anew from the base, so that it does not depend on what was active before. Takes the memory
+    of the adapted weights once more."""
 
     def __init__(self, model: torch.nn.Module):
         self._model = model
@@ -35,7 +36,7 @@ class MergedAdapter:
         self._active = adapter
 
     def restore(self) -> None:
-        """The weights of the base alone, which adapters may be added to or removed from."""
+        """Layers multiply by the weights of the base alone again; adapters may be added and removed."""
         for layer in self._merged:
             del layer.get_base_layer().forward
             layer.merged_adapters.clear()

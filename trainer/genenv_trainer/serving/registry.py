@@ -17,6 +17,7 @@ from genenv_trainer.serving.loaded_model import (
     load_full,
     read_entry,
 )
+from genenv_trainer.serving.structure import StructureCompiler
 from genenv_trainer.stored_objects import Damaged, check_stored, is_stored
 
 NAME = re.compile(rf"[A-Za-z0-9_@][A-Za-z0-9._@+-]{{0,{MAX_NAME_LENGTH - 1}}}")
@@ -33,6 +34,7 @@ class Registry:
     def __init__(self, store: Path, capacity: int, placement: Placement = Placement()):
         self.store, self.capacity, self.placement = store, capacity, placement
         self.adapter_host = AdapterHost(placement)
+        self.structures = StructureCompiler()
         self.models: OrderedDict[str, LoadedModel] = OrderedDict()
 
     def names(self) -> list[str]:
@@ -98,7 +100,7 @@ class Registry:
             model, adapter = self.adapter_host.load(folder, base)
         if base is not None and not has_tokenizer(tokenizer):
             tokenizer = base
-        return LoadedModel(name, model, load_tokenizer(tokenizer), adapter)
+        return LoadedModel(name, model, load_tokenizer(tokenizer), adapter, self.structures)
 
     def _evict(self, name: str) -> None:
         loaded = self.models.pop(name)

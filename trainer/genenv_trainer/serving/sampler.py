@@ -3,19 +3,15 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
 from genenv_trainer.serving.cache import roomy_cache
-from genenv_trainer.serving.structure import RowGrammars
+from genenv_trainer.serving.structure import CompiledStructure, RowGrammars
 from genenv_trainer.serving.token_choice import choose
 from genenv_trainer.serving.uniforms import row_keys, uniforms
-
-if TYPE_CHECKING:
-    from xgrammar import CompiledGrammar
 
 KEEP_SHARE = 0.75
 """Once no more than this share of the rows is unfinished, the finished ones leave the batch."""
@@ -40,7 +36,7 @@ class SamplingParams:
     first_prompt: int = 0
     first_sample: int = 0
     """Places of the first prompt and of the first sample in the request that this is a part of."""
-    grammar: "CompiledGrammar | None" = None
+    structure: CompiledStructure | None = None
     """What every answer is held to."""
 
     @property
@@ -146,7 +142,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
     `end_ids`, at a stop string, or at its limit.
 
     Every prompt is prefilled once, then repeated `n` times. Raises ArithmeticError where the logits are not
-    finite or leave a grammar no token, and Unwanted between two tokens once all requests are.
+    finite, NoTokenAllowed, and Unwanted between two tokens once all requests are.
     """
     row_params = [params for params in batch for _ in range(len(params.prompts) * params.n)]
     limit_B = np.array([params.max_tokens for params in row_params])
@@ -169,10 +165,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
         decoder.select(source_B)
         logits_B_V = logits_B_V[source_B]
 
-    grammars = [params.grammar for params in row_params]
-    row_grammars = (
-        RowGrammars(grammars, logits_B_V.shape[1]) if any(one is not None for one in grammars) else None
-    )
+    grammars = RowGrammars([params.structure for params in row_params], logits_B_V.shape[1])
     active = np.arange(len(rows))
     going = np.ones(len(rows), dtype=bool)
     for step in range(int(limit_B.max())):
@@ -180,9 +173,8 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
             raise Unwanted(f"{len(rows)} rows were given up at token {step + 1}")
         if step > 0:
             logits_B_V = decoder.logits()
-        allowed_B_W = None if row_grammars is None else row_grammars.allowed(active, going)
         token_B, logprobs_B_V = choose(
-            logits_B_V, temperature_B[active], uniform_B_T[active, step], allowed_B_W
+            logits_B_V, temperature_B[active], uniform_B_T[active, step], grammars.allowed(active, going)
         )
         chosen_B = logprobs_B_V.gather(1, token_B[:, None])[:, 0]
         if not bool(chosen_B.isfinite().all()):
@@ -190,8 +182,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
         tokens, chosen, best = token_B.tolist(), chosen_B.tolist(), best_of(logprobs_B_V, top)
         for place in np.flatnonzero(going).tolist():
             at = active[place]
-            if row_grammars is not None:
-                row_grammars.accept(at, tokens[place])
+            grammars.accept(at, tokens[place])
             going[place] = rows[at].add(tokens[place], chosen[place], best[place], row_params[at], end_ids)
         if not going.any():
             break

@@ -23,8 +23,8 @@ def choose(
     The token is the first whose cumulative probability exceeds u * total; u has 53 bits, so the product is
     less than total, and a token of probability 0 is never taken. At temperature 0 it is the most probable
     one, at the log-probabilities of temperature 1. With `allowed_B_W`, bits of the tokens that grammars
-    allow, it is one of these, by their probabilities among themselves; log-probabilities are of all tokens,
-    as vLLM's are.
+    allow, it is one of these, by their probabilities among themselves; log-probabilities stay those of all
+    tokens.
     """
     greedy_B = temperature_B == 0
     divisor_B = temperature_B.masked_fill(greedy_B, 1)

@@ -1,20 +1,24 @@
 """Answers that a request holds to a grammar or a JSON Schema."""
 
+import json
 import re
 from dataclasses import replace
 
 import pytest
 import torch
-from tiny_models import ADAPTED, AGENT
-from xgrammar import allocate_token_bitmask
+from tiny_models import ADAPTED, AGENT, CHARACTERS
+from xgrammar import GrammarMatcher, allocate_token_bitmask
 
 from genenv_trainer.serving.completions import CompletionRequest
 from genenv_trainer.serving.drawing import sampling_params
+from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.limits import MAX_STRUCTURE_LENGTH
 from genenv_trainer.serving.parts import halves
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import sample
+from genenv_trainer.serving.structure import Structure, StructureCompiler
 from genenv_trainer.serving.token_choice import choose
+from genenv_trainer.tokenizer import character_tokenizer
 
 SUMS = 'root ::= number ("+" | "*") number\nnumber ::= [1-9] [0-9]?'
 HELD = {"structured_outputs": {"grammar": SUMS}}
@@ -65,7 +69,7 @@ def test_log_probabilities_are_those_of_the_model_and_not_of_the_grammar(complet
     assert max(value for token, value in best.items() if token != "7") > logprob
 
 
-def test_a_chat_is_held_to_a_schema_without_white_space(client):
+def test_a_chat_is_held_to_a_schema(client):
     schema = {
         "type": "object",
         "properties": {"a": {"type": "integer", "minimum": 1, "maximum": 9}, "b": {"enum": ["x", "yz"]}},
@@ -81,8 +85,10 @@ def test_a_chat_is_held_to_a_schema_without_white_space(client):
     assert answer.json()["choices"][0]["message"]["content"] in list("123456789")
     form["json_schema"]["schema"] = schema
     impossible = client.post("/v1/chat/completions", json=body | {"response_format": form})
-    assert impossible.status_code == 500
-    assert "no token that the grammar allows" in impossible.json()["error"]["message"]
+    # A 500 would be tried again without end.
+    assert impossible.status_code == 400
+    assert impossible.json()["error"]["param"] == "response_format.json_schema"
+    assert "its vocabulary lacks what the form asks for" in impossible.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +133,52 @@ def test_parts_of_a_request_are_held_as_the_request_is(store):
     [whole] = sample(loaded.model, loaded.end_ids, [params])
     drawn = [sample(loaded.model, loaded.end_ids, [half])[0] for half in halves(params)]
     assert [row.token_ids for rows in drawn for row in rows] == [row.token_ids for row in whole]
-    free = replace(params, grammar=None)
+    free = replace(params, structure=None)
     [held, other] = sample(loaded.model, loaded.end_ids, [params, free])
     assert [row.token_ids for row in held] == [row.token_ids for row in whole]
     assert [row.token_ids for row in other] != [row.token_ids for row in whole]
+
+
+def tokens_with_braces():
+    return character_tokenizer([*CHARACTERS, *'{}",'])
+
+
+def test_json_has_a_space_after_commas_and_colons_and_no_other_white_space():
+    tokenizer = tokens_with_braces()
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "yz"]}},
+        "required": ["a", "b"],
+        "additionalProperties": False,
+    }
+    structure = Structure("response_format.json_schema", "schema", json.dumps(schema))
+    compiled = StructureCompiler().compile(structure, tokenizer, len(tokenizer), [tokenizer.eos_token_id])
+    accepted = [
+        GrammarMatcher(compiled.grammar).accept_string(text)
+        for text in (
+            '{"a": 1, "b": "yz"}',
+            '{"a":1,"b":"yz"}',
+            '{ "a": 1, "b": "yz" }',
+            '{"a": 1,\n"b": "yz"}',
+        )
+    ]
+    assert accepted == [True, False, False, False]
+
+
+def test_versions_of_a_policy_share_what_is_compiled(store):
+    registry = Registry(store, capacity=2)
+    structure = Structure("structured_outputs.grammar", "grammar", SUMS)
+    full, adapted = (registry.get(name).compile(structure) for name in (AGENT, ADAPTED))
+    assert len(registry.structures._compilers) == 1
+    braces = tokens_with_braces()
+    registry.structures.compile(structure, braces, len(braces), [braces.eos_token_id])
+    assert len(registry.structures._compilers) == 2
+    assert full.field == adapted.field == "structured_outputs.grammar"
+
+
+def test_a_tokenizer_that_the_library_cannot_read_is_the_requests_error():
+    with pytest.raises(ApiError, match="not a fast one") as refusal:
+        StructureCompiler().compile(
+            Structure("structured_outputs.grammar", "grammar", SUMS), object(), 9, [0]
+        )
+    assert refusal.value.status == 400
