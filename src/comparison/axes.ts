@@ -132,8 +132,8 @@ export const curveOverTime = (rows: readonly EpochRow[]): AxisPoint[] => {
 function curveAlong(rows: readonly EpochRow[], used: Used): AxisPoint[] {
   // An evaluation after epochs that used nothing takes the place of the one before.
   const scores = new Map<number, number>();
-  for (const [row, { metrics }] of rows.entries()) {
-    const score = heldOutScore({ metrics });
+  for (const [row, epoch] of rows.entries()) {
+    const score = heldOutScore(epoch);
     const amount = used(rows, row);
     if (typeof score === 'number' && amount !== null) scores.set(amount, score);
   }

@@ -4,6 +4,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { originSchema } from '../runs/file-schemas.ts';
 import type { Origin } from '../runs/file-schemas.ts';
 import type { LedgerEntry } from '../runs/ledger-entry.ts';
+import { withScheduledTarget } from '../runs/settings-in-effect.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import type { LedgerLine } from '../store/ledger-chain.ts';
 import type { ArmRun } from '../types/comparison-inputs.ts';
@@ -116,7 +117,7 @@ export function portableRun(
       agent: agent.checkpoint?.sha256 ?? agent.name,
       environment: environment.checkpoint?.sha256 ?? environment.name,
     },
-    changed: lines.filter(({ inputs }) => inputs.experiment.sha256 !== wanted).map(({ epoch }) => epoch),
+    changed: lines.filter((line) => hasChangedSettings(experiment, line)).map(({ epoch }) => epoch),
     epochs: last.epoch,
     metrics: Object.fromEntries(
       names.map((name) => [name, asColumn(measured.map((metrics) => metrics[name] ?? null))]),
@@ -124,6 +125,10 @@ export function portableRun(
     origin,
   };
 }
+
+/** Whether an epoch had other settings than the file has for it, as after a retune. */
+const hasChangedSettings = (experiment: Experiment, { epoch, inputs }: LedgerLine<LedgerEntry>): boolean =>
+  inputs.experiment.sha256 !== hashOf(withScheduledTarget(experiment, epoch));
 
 /** One value where all epochs have the same, since many metrics never change. */
 function asColumn(values: readonly (number | null)[]): number | (number | null)[] {

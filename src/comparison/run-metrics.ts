@@ -264,9 +264,9 @@ export const heldOutScore = (row: Pick<EpochRow, 'metrics'>): number | null =>
 export function heldOutCurve({ rows }: Pick<RunRecord, 'rows'>): CurvePoint[] {
   const scores = new Map<number, number>();
   let made = 0;
-  for (const { metrics } of rows) {
-    made += metrics['rollouts/count'] ?? 0;
-    const score = heldOutScore({ metrics });
+  for (const row of rows) {
+    made += row.metrics['rollouts/count'] ?? 0;
+    const score = heldOutScore(row);
     if (typeof score === 'number') scores.set(made, score);
   }
   return [...scores].map(([rollouts, score]) => ({ rollouts, score }));

@@ -114,7 +114,7 @@ const mixClaim = ({ alpha, mix }: Bins, main: Bin): Claim => ({
     mix === undefined
       ? 'no mix of all success rates'
       : `p̂ ${valueText(main.success)}: ${gainText(main.arm)}; ${mix.arm}: ${gainText(mix)}; difference ` +
-        estimateText(estimateDifference(main.arm, mix, 'logprobGain'), 'share'),
+        estimateText(estimateDifference(main.arm, mix, 'logprobGain'), runMetrics.logprobGain.unit),
   verdict: claimVerdict(
     mix === undefined || Math.abs(main.success - alpha) > NEAR + ROUNDING
       ? [null]

@@ -17,14 +17,10 @@ const structuredOutputField = z
       'Left out = native.',
   );
 
-/** What the servers that hold policies as adapters have in common. */
-const adapterServerFields = {
-  apiKeyEnv: nameField
-    .nullable()
-    .optional()
-    .describe('Name of the environment variable with the key; never the key. Left out = none.'),
-  structuredOutput: structuredOutputField,
-};
+const optionalApiKeyEnv = nameField
+  .nullable()
+  .optional()
+  .describe('Name of the environment variable with the key; never the key. Left out = none.');
 
 const addresses = z.union([httpUrl, z.array(httpUrl).min(1).max(1_000)]);
 
@@ -37,7 +33,7 @@ const vllmServingSchema = z
         'Address of a vLLM that serves the base model, or of several for the same policies. Left out = the ' +
           'embedded stack starts one (`npm run engines -- vllm`), with flags that follow from this file.',
       ),
-    apiKeyEnv: adapterServerFields.apiKeyEnv,
+    apiKeyEnv: optionalApiKeyEnv,
     maxModelLen: z
       .int()
       .positive()
@@ -55,7 +51,7 @@ const vllmServingSchema = z
         'Whether the server sleeps while a training job runs, so that both use one GPU: it must have been started with ' +
           '`--enable-sleep-mode` and `VLLM_SERVER_DEV_MODE=1`, and serve one run at a time. Left out = not.',
       ),
-    structuredOutput: adapterServerFields.structuredOutput,
+    structuredOutput: structuredOutputField,
   })
   .describe('vLLM, with the policies as LoRA adapters over one base model.');
 
@@ -65,7 +61,8 @@ const sglangServingSchema = z
     baseUrl: addresses.describe(
       'Address of an SGLang that serves the base model, or of several for the same policies.',
     ),
-    ...adapterServerFields,
+    apiKeyEnv: optionalApiKeyEnv,
+    structuredOutput: structuredOutputField,
   })
   .describe('SGLang, with the policies as LoRA adapters over one base model.');
 

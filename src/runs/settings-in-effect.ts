@@ -27,7 +27,8 @@ export async function experimentInEffect(
   return parseExperiment(retunes.reduce<object>((settings, { set }) => setFields(settings, set), scheduled));
 }
 
-function withScheduledTarget(experiment: Experiment, epoch: number): Experiment {
+/** The settings of a file in an epoch, α as its schedule has it. */
+export function withScheduledTarget(experiment: Experiment, epoch: number): Experiment {
   const { difficulty } = experiment;
   if (difficulty.alphaSchedule === undefined) return experiment;
   return { ...experiment, difficulty: { ...difficulty, alpha: alphaAt(difficulty, epoch) } };

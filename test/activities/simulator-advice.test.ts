@@ -41,6 +41,12 @@ describe('advice on structured output', () => {
     ['an API that was told to', { ...openai, structuredOutput: 'json_schema' }, schema, false],
     ['an API, which knows no grammars', openai, grammar, false],
     ['the embedded server', { type: 'embedded' }, schema, false],
+    [
+      'the embedded server that was told not to',
+      { type: 'embedded', structuredOutput: 'none' },
+      grammar,
+      true,
+    ],
   ])('%s', (_, serving, world, isGiven) => {
     expect(adviceFor(serving, world)).toEqual([...(isGiven ? [held] : []), coldStart, 'a larger model']);
   });
