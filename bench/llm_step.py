@@ -25,7 +25,7 @@ from genenv_trainer.forward import autocast_on
 from genenv_trainer.job_config import Adapter, Settings
 from genenv_trainer.models import load_model
 from genenv_trainer.records import Record
-from genenv_trainer.shared_prompts import use_shared_prompts
+from genenv_trainer.shared_prefixes import use_shared_prefixes
 from genenv_trainer.step import Objective, StepBatch
 
 GROUP, PROMPT, ANSWER, VERSION = 8, (70, 90), (15, 45), "agent@0001-0"
@@ -97,7 +97,7 @@ def our_step(side: Side, layout: str):
     records = batch(side.groups, model.config.vocab_size)
     packed = layout == "packed"
     if packed:
-        use_shared_prompts(adapters.causal_model(model))
+        use_shared_prefixes(adapters.causal_model(model))
     objective = Objective("grpo", SETTINGS, model, None, side.autocast, lambda: None, packed)
     step_batch = StepBatch.of(records, SETTINGS.tokens_per_micro_batch, torch.device(side.device), packed)
     return model, lambda: objective.accumulate_gradients(step_batch, pull_back=False)[0]

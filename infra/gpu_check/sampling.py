@@ -13,7 +13,7 @@ from genenv_trainer import adapters
 from genenv_trainer.forward import policy_terms
 from genenv_trainer.models import load_model
 from genenv_trainer.records import Record
-from genenv_trainer.shared_prompts import can_share_prompts, use_shared_prompts
+from genenv_trainer.shared_prefixes import can_share_prefixes, use_shared_prefixes
 from genenv_trainer.step import StepBatch
 
 SAMPLES, VERSION = 8, "agent@0001-0"
@@ -68,9 +68,9 @@ def sampler_against_trainer(options: argparse.Namespace, store: Path, answers: l
     """Nats between the log-probabilities of sampled tokens, as the server gave them and as a training step has them; and
     as it would have them without the adapter."""
     base = load_model(options.model, getattr(torch, options.precision))
-    packed = can_share_prompts(base)
+    packed = can_share_prefixes(base)
     if packed:
-        use_shared_prompts(base)
+        use_shared_prefixes(base)
     policy = adapters.attach_adapter(base, store / "adapter", None).to(options.device).eval()
     lines = rollouts(answers, len(answers) // SAMPLES)
     records = [Record("answer", *(line[name] for name in ("token_ids", "mask", "logprobs"))) for line in lines]

@@ -29,14 +29,14 @@ def label_logprobs(log_distribution_B_K_V: torch.Tensor, batch: MicroBatch) -> t
 
 
 def label_states(model: torch.nn.Module, batch: PackedBatch) -> torch.Tensor:
-    """Hidden states that the labels are predicted from. [L, W]."""
+    """Hidden states that the targets are predicted from. [U, W]."""
     states_1_T_W = causal_model(model).get_decoder()(
         input_ids=batch.token_ids_T[None],
         position_ids=batch.positions_T[None],
         use_cache=False,
-        families=batch.families,
+        segments=batch.segments,
     ).last_hidden_state
-    return states_1_T_W[0, batch.places_L]
+    return states_1_T_W[0, batch.places_U]
 
 
 def label_terms(
@@ -45,12 +45,9 @@ def label_terms(
     gradients: tuple[bool, bool, bool],
     reference: tuple[Head, torch.Tensor] | None,
 ) -> LabelTerms:
-    """How the terms of a batch are computed from its states."""
-    temperature_B_K = batch.temperature_B[:, None].expand_as(batch.mask_B_K)
+    """How the terms of a batch's targets are computed from their states."""
     head = Head(causal_model(model).get_output_embeddings())
-    return LabelTerms(
-        head, batch.labels(batch.labels_B_K), batch.labels(temperature_B_K), gradients, reference
-    )
+    return LabelTerms(head, batch.labels_U, batch.temperature_U, gradients, reference)
 
 
 class Reference:
@@ -108,11 +105,11 @@ class Reference:
 
     def _of_packed(self, batch: PackedBatch) -> torch.Tensor:
         with autocast_on(batch.token_ids_T.device, self._autocast):
-            states_L_W = label_states(self.model, batch)
+            states_U_W = label_states(self.model, batch)
             if self.is_exact:
-                return states_L_W
-            logprobs_L, *_ = label_terms(self.model, batch, (False, False, False), None).compute(states_L_W)
-            return logprobs_L
+                return states_U_W
+            logprobs_U, *_ = label_terms(self.model, batch, (False, False, False), None).compute(states_U_W)
+            return logprobs_U
 
 
 def autocast_on(device: torch.device, dtype: torch.dtype | None) -> torch.autocast:
@@ -156,9 +153,9 @@ def _packed_terms(
     if reference is not None and reference.is_exact:
         exact = Head(causal_model(reference.model).get_output_embeddings()), values
     with autocast_on(batch.token_ids_T.device, autocast):
-        states_L_W = label_states(model, batch)
-        terms = label_terms(model, batch, (True, entropy_gradient, kl_gradient), exact).compute(states_L_W)
-    logprobs_B_K, entropy_B_K, *exact_B_K = (batch.table(values_L) for values_L in terms)
+        states_U_W = label_states(model, batch)
+        terms = label_terms(model, batch, (True, entropy_gradient, kl_gradient), exact).compute(states_U_W)
+    logprobs_B_K, entropy_B_K, *exact_B_K = (batch.table(values_U) for values_U in terms)
     if reference is None or exact is not None:
         return Terms(logprobs_B_K, entropy_B_K, exact_B_K[0] if exact_B_K else None)
     with torch.set_grad_enabled(torch.is_grad_enabled() and kl_gradient):

@@ -1,126 +1,147 @@
-"""Records of one optimizer step -> micro-batches without padding, in which equal prompts are there once."""
+"""Records of one optimizer step -> micro-batches without padding, in which equal beginnings are there once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
 from genenv_trainer.batch import Targets, of_sequences
 from genenv_trainer.records import Record
-from genenv_trainer.shared_prompts import Family
+from genenv_trainer.shared_prefixes import Segment
+
+MIN_SHARED = 8
+"""Tokens that a segment of several sequences has at least: fewer do not pay for one more call of attention.
+Segments that end where a sequence ends may be shorter."""
 
 
 @dataclass(frozen=True)
 class PackedBatch(Targets):
-    """B sequences as T tokens in a row; L labels, K the most of a sequence.
+    """B sequences as T tokens in a row; K the most labels of a sequence, L those of all. A label that follows
+    the same tokens in several sequences is the same *target*, and is computed once: U of them.
 
-    Label l is predicted at `places_L[l]` of the row, and is element `cells_L[l]` of a [B, K] table, each of
-    whose rows begins with its labels.
+    Target u is predicted at `places_U[u]` of the row. Label l is target `targets_L[l]`, and element `cells_L[l]`
+    of a [B, K] table, each of whose rows begins with its labels.
     """
 
-    families: tuple[Family, ...]
+    segments: tuple[Segment, ...]
     token_ids_T: torch.Tensor
     positions_T: torch.Tensor
-    places_L: torch.Tensor
+    places_U: torch.Tensor
+    labels_U: torch.Tensor
+    temperature_U: torch.Tensor
+    targets_L: torch.Tensor
     cells_L: torch.Tensor
 
-    def table(self, values_L: torch.Tensor) -> torch.Tensor:
-        """Values of the labels as a [B, K] table, 0 where a row has no label."""
-        empty = values_L.new_zeros(self.mask_B_K.numel())
-        return empty.index_put((self.cells_L,), values_L).view(self.mask_B_K.shape)
-
-    def labels(self, table_B_K: torch.Tensor) -> torch.Tensor:
-        """The inverse of `table`. [L]."""
-        return table_B_K.reshape(-1)[self.cells_L]
+    def table(self, values_U: torch.Tensor) -> torch.Tensor:
+        """Values of the targets as a [B, K] table of the labels, 0 where a row has no label."""
+        empty = values_U.new_zeros(self.mask_B_K.numel())
+        return empty.index_put((self.cells_L,), values_U[self.targets_L]).view(self.mask_B_K.shape)
 
 
 @dataclass(frozen=True)
 class _Sequence:
-    """A record cut into a prompt, up to its first active token, and the answer up to its last."""
+    """A record as far as it is read: up to its last label, from which nothing is predicted."""
 
     record: Record
-    prompt: tuple[int, ...]
-    answer: list[int]
-    mask: list[int]
+    tokens: tuple[int, ...]
 
     @classmethod
     def of(cls, record: Record) -> "_Sequence":
-        start = record.mask.index(1)
-        end = len(record.mask) - record.mask[::-1].index(1)
-        return cls(
-            record, tuple(record.token_ids[:start]), record.token_ids[start:end], record.mask[start:end]
-        )
+        last = len(record.mask) - 1 - record.mask[::-1].index(1)
+        return cls(record, tuple(record.token_ids[:last]))
 
-    @property
-    def read(self) -> list[int]:
-        """The answer without its last token, which nothing is predicted from."""
-        return self.answer[:-1]
+
+@dataclass
+class _Row:
+    """The row of a micro-batch; `places` are those of the tokens of each sequence."""
+
+    places: list[list[int]]
+    segments: list[Segment] = field(default_factory=list)
+    token_ids: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
 
 
 def packed_batches(records: list[Record], token_budget: int) -> list[PackedBatch]:
-    """Micro-batches of at most `token_budget` tokens (a longer sequence is alone), in the order of the
-    records; sequences of a prompt follow its first one.
+    """Micro-batches of at most `token_budget` tokens (a longer sequence is alone), in the order of the tokens, so
+    that sequences with equal beginnings lie beside each other.
 
     Sequences with no active token count in the totals but are not run.
     """
-    families: dict[tuple[int, ...], list[_Sequence]] = {}
-    for sequence in (_Sequence.of(record) for record in records if any(record.mask)):
-        families.setdefault(sequence.prompt, []).append(sequence)
+    read = [_Sequence.of(record) for record in records if any(record.mask)]
     batches, batch, size = [], [], 0
-    for prompt, sequences in families.items():
-        family = None
-        for sequence in sequences:
-            added = len(sequence.read) + (len(prompt) if family is None else 0)
-            if batch and size + added > token_budget:
-                batches.append(_pack(batch))
-                batch, size, family = [], 0, None
-                added = len(sequence.read) + len(prompt)
-            if family is None:
-                family = []
-                batch.append(family)
-            family.append(sequence)
-            size += added
+    for sequence in sorted(read, key=lambda sequence: sequence.tokens):
+        added = len(sequence.tokens)
+        if batch:
+            # Up to MIN_SHARED - 1 tokens may be equal and not shared.
+            equal = _equal_tokens(batch[-1].tokens, sequence.tokens)
+            added -= equal if equal == added else max(0, equal - MIN_SHARED + 1)
+        if batch and size + added > token_budget:
+            batches.append(_pack(batch))
+            batch, size, added = [], 0, len(sequence.tokens)
+        batch.append(sequence)
+        size += added
     return [*batches, _pack(batch)] if batch else batches
 
 
-def _pack(families: list[list[_Sequence]]) -> PackedBatch:
-    sequences = [sequence for family in families for sequence in family]
-    labels = [sum(sequence.mask) for sequence in sequences]
-    width = max(labels)
-    token_ids, positions, places, layout = [], [], [], []
-    for family in families:
-        prompt = family[0].prompt
-        last = len(token_ids) + len(prompt) - 1
-        token_ids += prompt
-        positions += range(len(prompt))
-        for sequence in family:
-            # The prompt's last token predicts the first of an answer, which predicts the next, and so on.
-            sources = [last, *range(len(token_ids), len(token_ids) + len(sequence.read))]
-            places += [source for source, active in zip(sources, sequence.mask, strict=True) if active]
-            token_ids += sequence.read
-            positions += range(len(prompt), len(prompt) + len(sequence.read))
-        layout.append(_family(family))
+def _equal_tokens(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """How many tokens the two begin with alike."""
+    pairs = enumerate(zip(one, other))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _pack(sequences: list[_Sequence]) -> PackedBatch:
+    row = _row(sequences)
+    records = [sequence.record for sequence in sequences]
+    width = max(sum(record.mask) for record in records)
+    targets: dict[tuple[int, int, float], int] = {}
+    targets_L, cells_L = [], []
+    for index, record in enumerate(records):
+        labels = [place for place, active in enumerate(record.mask) if active]
+        for cell, place in enumerate(labels):
+            target = (row.places[index][place - 1], record.token_ids[place], record.temperature)
+            targets_L.append(targets.setdefault(target, len(targets)))
+            cells_L.append(index * width + cell)
+    places_U, labels_U, temperature_U = zip(*targets)
 
     def table(rows: list[list], dtype: torch.dtype) -> torch.Tensor:
         return torch.tensor([row + [0] * (width - len(row)) for row in rows], dtype=dtype)
 
-    cells = [row * width + cell for row, count in enumerate(labels) for cell in range(count)]
-    records = [sequence.record for sequence in sequences]
     return PackedBatch(
         labels_B_K=table([_active(record, record.token_ids) for record in records], torch.long),
-        mask_B_K=table([[1.0] * count for count in labels], torch.float32),
+        mask_B_K=table([_active(record, record.mask) for record in records], torch.float32),
         logprobs_B_K=table([_active(record, record.logprobs or []) for record in records], torch.float32),
         **of_sequences(records),
-        families=tuple(layout),
-        token_ids_T=torch.tensor(token_ids),
-        positions_T=torch.tensor(positions),
-        places_L=torch.tensor(places),
-        cells_L=torch.tensor(cells),
+        segments=tuple(row.segments),
+        token_ids_T=torch.tensor(row.token_ids),
+        positions_T=torch.tensor(row.positions),
+        places_U=torch.tensor(places_U),
+        labels_U=torch.tensor(labels_U),
+        temperature_U=torch.tensor(temperature_U, dtype=torch.float32),
+        targets_L=torch.tensor(targets_L),
+        cells_L=torch.tensor(cells_L),
     )
 
 
-def _family(sequences: list[_Sequence]) -> Family:
-    prompt, answers = len(sequences[0].prompt), tuple(len(sequence.read) for sequence in sequences)
-    return Family(prompt, answers) if len(sequences) > 1 else Family(prompt + answers[0], ())
+def _row(sequences: list[_Sequence]) -> _Row:
+    """The sequences, which are sorted, as a tree: all that follow a segment are cut where they begin to differ."""
+    row = _Row(places=[[] for _ in sequences])
+    groups: list[tuple[list[int], int, int | None]] = [([*range(len(sequences))], 0, None)]
+    while groups:
+        indices, start, parent = groups.pop()
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for index in indices:
+            if len(sequences[index].tokens) > start:
+                beginning = sequences[index].tokens[start : start + MIN_SHARED]
+                alike.setdefault(beginning, []).append(index)
+        for group in alike.values():
+            tokens = sequences[group[0]].tokens
+            end = _equal_tokens(tokens, sequences[group[-1]].tokens)
+            for index in group:
+                row.places[index] += range(len(row.token_ids), len(row.token_ids) + end - start)
+            groups.append((group, end, len(row.segments)))
+            row.segments.append(Segment(end - start, parent))
+            row.token_ids += tokens[start:end]
+            row.positions += range(start, end)
+    return row
 
 
 def _active(record: Record, values: list) -> list:

@@ -19,7 +19,7 @@ from genenv_trainer.onednn_linear import use_onednn_where_frozen
 from genenv_trainer.optimizer import Optimizer
 from genenv_trainer.ranks import Ranks
 from genenv_trainer.records import read_records
-from genenv_trainer.shared_prompts import can_share_prompts, use_shared_prompts
+from genenv_trainer.shared_prefixes import can_share_prefixes, use_shared_prefixes
 from genenv_trainer.step import Objective
 from genenv_trainer.stored_objects import check_stored
 from genenv_trainer.tokenizer import tokenise
@@ -74,10 +74,10 @@ def _pack(job: JobConfig, policy: Policy, reference: Reference | None) -> bool:
     known to allow it gets padded ones, as a job that measures does."""
     models = [adapters.causal_model(model) for model in _models(policy, reference)]
     wanted = job.settings.batch_layout == "packed" and job.writes_weights
-    if not wanted or not all(map(can_share_prompts, models)):
+    if not wanted or not all(map(can_share_prefixes, models)):
         return False
     for model in models:
-        use_shared_prompts(model)
+        use_shared_prefixes(model)
     return True
 
 

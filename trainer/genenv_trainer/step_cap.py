@@ -70,9 +70,9 @@ class StepCap:
             return exact_kl(log_distribution(model, micro, autocast), earlier)
         with autocast_on(micro.token_ids_T.device, autocast):
             earlier = self._with(before, lambda: (_frozen_head(model), label_states(model, micro)))
-            states_L_W = label_states(model, micro)
-            *_, kl_L = label_terms(model, micro, (False, False, False), earlier).compute(states_L_W)
-            return micro.table(kl_L)
+            states_U_W = label_states(model, micro)
+            *_, kl_U = label_terms(model, micro, (False, False, False), earlier).compute(states_U_W)
+            return micro.table(kl_U)
 
     def _with(self, weights: Weights, compute: Callable):
         """What `compute` gives with other weights; the present ones are there again afterwards."""

@@ -1,4 +1,4 @@
-"""Packed batches: prompts run once and labels in chunks give the values and gradients of plain rows."""
+"""Packed batches: beginnings run once and labels in chunks give the values and gradients of plain rows."""
 
 import random
 
@@ -16,14 +16,14 @@ from job_folders import (
 )
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from genenv_trainer import token_terms
+from genenv_trainer import packing, token_terms
 from genenv_trainer.adapters import attach_adapter, causal_model
 from genenv_trainer.forward import Reference
 from genenv_trainer.job_config import Adapter, load_job
 from genenv_trainer.packing import packed_batches
 from genenv_trainer.records import Record
 from genenv_trainer.setup import prepare_job
-from genenv_trainer.shared_prompts import ARCHITECTURES, can_share_prompts, use_shared_prompts
+from genenv_trainer.shared_prefixes import ARCHITECTURES, Segment, can_share_prefixes, use_shared_prefixes
 from genenv_trainer.step import Objective, StepBatch
 from genenv_trainer.work_folder import WorkFolder
 
@@ -53,11 +53,13 @@ def new_model(seed: int, adapted: bool, model_type: str = "llama", **config) -> 
 
 def ragged(seed: int, groups: int = 5) -> list[Record]:
     """Groups of 1 to 6 sequences that share a prompt, some of several turns, some cut off before an answer,
-    shuffled."""
+    shuffled. Half of the prompts begin alike; some sequences repeat another one of their group, some do so up
+    to a token, and some end where it goes on."""
     rng = random.Random(seed)
-    records = []
+    beginning, records = [rng.randrange(VOCABULARY) for _ in range(11)], []
     for group in range(groups):
-        prompt = [rng.randrange(VOCABULARY) for _ in range(rng.randint(1, 9))]
+        prompt = rng.choice([beginning, []]) + [rng.randrange(VOCABULARY) for _ in range(rng.randint(1, 9))]
+        earlier: list[tuple[list[int], list[int]]] = []
         for _ in range(rng.randint(1, 6)):
             turns = [[1] * rng.randint(1, 7)]
             for _ in range(rng.choice([0, 0, 1, 2])):
@@ -65,11 +67,15 @@ def ragged(seed: int, groups: int = 5) -> list[Record]:
             mask = [bit for turn in turns for bit in turn] + [0] * rng.randint(0, 2)
             if rng.random() < 0.1:
                 mask = [0] * len(mask)
+            answer = [rng.randrange(VOCABULARY) for _ in mask]
+            if earlier and rng.random() < 0.7:
+                answer, mask = alike(rng, rng.choice(earlier), (answer, mask))
+            earlier.append((answer, mask))
             whole = [0] * len(prompt) + mask
             records.append(
                 Record(
                     "record",
-                    token_ids=prompt + [rng.randrange(VOCABULARY) for _ in mask],
+                    token_ids=prompt + answer,
                     mask=whole,
                     logprobs=[-rng.uniform(1, 6) * bit for bit in whole],
                     temperature=rng.choice([0.7, 1.0, 1.3]),
@@ -80,6 +86,18 @@ def ragged(seed: int, groups: int = 5) -> list[Record]:
             )
     rng.shuffle(records)
     return records
+
+
+def alike(rng: random.Random, earlier: tuple, other: tuple) -> tuple:
+    """The tokens and mask of `earlier`, its beginning, or its beginning and then the rest of `other`."""
+    end = rng.randint(1, len(earlier[0]))
+    return rng.choice(
+        [
+            earlier,
+            tuple(part[:end] for part in earlier),
+            tuple(part[:end] + rest[end:] for part, rest in zip(earlier, other, strict=True)),
+        ]
+    )
 
 
 def step_outcome(model, reference, records, kind, settings, packed, pull_back=False):
@@ -103,7 +121,7 @@ def both(model, reference_of, records, kind, settings, **options):
     plain = step_outcome(model, reference, records, kind, settings, False, **options)
     for one in (model, reference_of):
         if one is not None:
-            use_shared_prompts(causal_model(one))
+            use_shared_prefixes(causal_model(one))
     return plain, step_outcome(model, reference, records, kind, settings, True, **options)
 
 
@@ -137,6 +155,7 @@ CASES = [
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_values_and_gradients_are_those_of_plain_rows(monkeypatch, case, adapted):
     monkeypatch.setattr(token_terms, "CHUNK_NUMBERS", 7 * VOCABULARY)
+    monkeypatch.setattr(packing, "MIN_SHARED", 1 + case % 3)
     kind, changes = CASES[case]
     model = new_model(case, adapted)
     needs_reference = "kl_coefficient" in changes or "max_kl" in changes
@@ -150,10 +169,10 @@ def test_values_and_gradients_are_those_of_plain_rows(monkeypatch, case, adapted
 
 
 @pytest.mark.parametrize("model_type", sorted(ARCHITECTURES))
-def test_every_architecture_that_is_said_to_share_prompts_does(model_type):
+def test_every_architecture_that_is_said_to_share_prefixes_does(model_type):
     config = {"head_dim": 4, "sliding_window": None} if model_type in ("mistral", "qwen3") else {}
     model = new_model(1, True, model_type, **config)
-    assert can_share_prompts(causal_model(model))
+    assert can_share_prefixes(causal_model(model))
     records = [record for seed in (3, 4) for record in ragged(seed)]
     assert_equal_outcomes(*both(model, model, records, "grpo", job_settings(kl_coefficient=0.1)))
 
@@ -168,13 +187,13 @@ def test_every_architecture_that_is_said_to_share_prompts_does(model_type):
     ],
 )
 def test_other_architectures_are_known_not_to(model_type, config):
-    assert not can_share_prompts(new_model(1, False, model_type, **config))
+    assert not can_share_prefixes(new_model(1, False, model_type, **config))
 
 
 def test_a_head_with_an_adapter_is_known_not_to():
     wanted = ADAPTER.model_copy(update={"target_modules": ["q_proj", "lm_head"]})
     model = attach_adapter(new_model(1, False, tie_word_embeddings=False), None, wanted)
-    assert not can_share_prompts(causal_model(model))
+    assert not can_share_prefixes(causal_model(model))
 
 
 def test_gradient_checkpointing_changes_nothing():
@@ -185,18 +204,45 @@ def test_gradient_checkpointing_changes_nothing():
     assert_equal_outcomes(expected, got)
 
 
+def masked(prompt: list[int], answer: list[int], temperature: float = 1.0) -> Record:
+    mask = [0] * len(prompt) + [1] * len(answer)
+    return Record("record", token_ids=prompt + answer, mask=mask, temperature=temperature)
+
+
 def test_a_prompt_is_run_once_and_nothing_is_padded():
     prompt = list(range(1, 21))
-    records = [
-        Record("record", token_ids=prompt + [5] * length, mask=[0] * 20 + [1] * length)
-        for length in (1, 4, 30)
-    ]
+    records = [masked(prompt, [number] * length) for number, length in ((22, 1), (23, 4), (24, 30))]
     (batch,) = packed_batches(records, 1000)
-    assert len(batch.token_ids_T) == 20 + 0 + 3 + 29
+    assert batch.segments == (Segment(20, None), Segment(3, 0), Segment(29, 0))
     assert batch.positions_T.tolist() == [*range(20), *range(20, 23), *range(20, 49)]
     assert batch.mask_B_K.sum(1).tolist() == [1, 4, 30]
     sizes = [len(batch.token_ids_T) for batch in packed_batches(records, 40)]
-    assert sizes == [20 + 3, 20 + 29], "a family that does not fit takes its prompt along"
+    assert sizes == [20 + 3, 20 + 29], "a sequence that does not fit takes its prompt along"
+
+
+def test_what_several_sequences_begin_with_is_run_once():
+    system, tasks = list(range(1, 21)), [list(range(21, 31)), list(range(31, 41))]
+    answers = [list(range(12)), list(range(12)), [*range(10), 40, 41], [*range(40, 45)]]
+    records = [masked(system + task, answer) for task in tasks for answer in answers]
+    (batch,) = packed_batches(records, 1000)
+    # Of 8 sequences of 41 and 34 tokens: 20 of all, 10 of each task, 10 of three answers, then what differs.
+    assert sorted(segment.length for segment in batch.segments) == [1, 1, 1, 1, 4, 4, 10, 10, 10, 10, 20]
+    assert batch.segments[0] == Segment(20, None)
+    assert batch.mask_B_K.sum() == 2 * (12 + 12 + 12 + 5)
+    assert len(batch.places_U) == 2 * (12 + 2 + 5), "equal answers are one target at each place"
+
+
+def test_targets_of_two_temperatures_are_two():
+    (batch,) = packed_batches([masked([1, 2], [3]), masked([1, 2], [3], 0.5), masked([1, 2], [3])], 1000)
+    assert batch.temperature_U.tolist() == [1.0, 0.5]
+    assert batch.table(torch.tensor([5.0, 6.0])).tolist() == [[5.0], [6.0], [5.0]]
+
+
+def test_no_micro_batch_is_larger_than_its_budget_but_for_a_single_sequence():
+    for seed in range(20):
+        for budget in (5, 17, 40, 90):
+            for batch in packed_batches(ragged(seed, groups=8), budget):
+                assert len(batch.token_ids_T) <= budget or len(batch.mask_B_K) == 1
 
 
 @pytest.mark.parametrize("adapted", [True, False], ids=["adapter", "full weights"])
@@ -205,7 +251,7 @@ def test_logits_are_kept_for_a_chunk_at_most(monkeypatch, adapted):
     model, records = new_model(3, adapted), ragged(3)
     reference = Reference(model if adapted else new_model(4, False), adapted, "exact", None)
     for one in (model, reference.model):
-        use_shared_prompts(causal_model(one))
+        use_shared_prefixes(causal_model(one))
     settings = job_settings(kl_coefficient=0.1, kl_estimator="exact", entropy_coefficient=0.01)
     objective = Objective("grpo", settings, model, reference, None, lambda: None, True)
     batch = StepBatch.of(records, 1000, CPU, True)
@@ -223,7 +269,8 @@ def test_logits_are_kept_for_a_chunk_at_most(monkeypatch, adapted):
     assert (0 < max(rows) <= 4) if adapted else rows == []
     assert batch.totals.active_tokens > 4
     kept = reference.values(0, batch.micro_batches[0])
-    assert kept.shape == (batch.totals.active_tokens, SHAPE["hidden_size"])
+    targets = len(batch.micro_batches[0].labels_U)
+    assert targets < batch.totals.active_tokens and kept.shape == (targets, SHAPE["hidden_size"])
 
 
 @pytest.fixture(scope="module", params=["adapter", "full weights"])

@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM
 from genenv_trainer.forward import Reference, label_logprobs, log_distribution
 from genenv_trainer.models import load_reference
 from genenv_trainer.records import check_record
-from genenv_trainer.shared_prompts import use_shared_prompts
+from genenv_trainer.shared_prefixes import use_shared_prefixes
 from genenv_trainer.step import Objective, StepBatch
 
 CPU = torch.device("cpu")
@@ -126,8 +126,8 @@ def test_loss_and_gradient_equal_trl(
     ours = AutoModelForCausalLM.from_pretrained(model["path"], dtype=torch.float32).train()
     reference_terms = Reference(reference_model, False, "k3", None) if beta else None
     if packed:
-        use_shared_prompts(ours)
-        use_shared_prompts(reference_model)
+        use_shared_prefixes(ours)
+        use_shared_prefixes(reference_model)
     objective = Objective("grpo", settings, ours, reference_terms, None, lambda: None, packed)
     loss, sums = objective.accumulate_gradients(StepBatch.of(records, 40, CPU, packed), pull_back=False)
 

@@ -1,0 +1,100 @@
+"""Attention of sequences that share their beginnings: each token that follows the same ones is run once.
+
+The sequences of a micro-batch are a tree of segments, which lie in one row without padding. Every token attends
+to its own segment up to itself and to all of the segments before it in its sequence, so values are those of
+the sequences run one by one.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+NAME = "genenv_shared_prefixes"
+ARCHITECTURES = frozenset({"llama", "mistral", "olmo2", "qwen2", "qwen3", "smollm3"})
+"""Model types whose attention is plain causal attention over rotary positions, and whose logits are the
+output of `lm_head`."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Tokens that follow those of the segment `parent`, an earlier one of the row, or begin a sequence."""
+
+    length: int
+    parent: int | None
+
+
+def can_share_prefixes(model: PreTrainedModel) -> bool:
+    """Whether the model's architecture is one whose attention this module can stand in for."""
+    config = model.config
+    windows = {"sliding_attention", "chunked_attention", "linear_attention"}
+    return (
+        config.model_type in ARCHITECTURES
+        and getattr(config, "sliding_window", None) is None
+        and not windows.intersection(getattr(config, "layer_types", None) or ())
+        and type(model.get_output_embeddings()) is torch.nn.Linear
+    )
+
+
+def use_shared_prefixes(model: PreTrainedModel) -> None:
+    """Let the model attend by this module. Passes without `segments` are those of before."""
+    AttentionInterface.register(NAME, shared_prefix_attention)
+    model.set_attn_implementation(NAME)
+
+
+def shared_prefix_attention(
+    module: torch.nn.Module,
+    query_1_H_T_D: torch.Tensor,
+    key_1_G_T_D: torch.Tensor,
+    value_1_G_T_D: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    segments: tuple[Segment, ...] | None = None,
+    **kwargs: object,
+) -> tuple[torch.Tensor, None]:
+    """What transformers calls in each layer, with H heads and G of keys. Output [1, T, H, D]."""
+    states = query_1_H_T_D, key_1_G_T_D, value_1_G_T_D
+    if segments is None:
+        return sdpa_attention_forward(module, *states, attention_mask, dropout, scaling, **kwargs)
+    if kwargs.get("sliding_window") is not None or kwargs.get("softcap") is not None:
+        raise ValueError("shared prefixes know no sliding window and no soft cap; ARCHITECTURES is wrong")
+    lengths = [segment.length for segment in segments]
+    parts = zip(*(state.split(lengths, dim=2) for state in states), strict=True)
+    attend = functools.partial(scaled_dot_product_attention, dropout_p=dropout, scale=scaling)
+    parents = {segment.parent for segment in segments}
+    outputs, context = [], {}
+    for index, (segment, (query, keys, values)) in enumerate(zip(segments, parts, strict=True)):
+        if segment.parent is not None:
+            earlier_keys, earlier_values = context[segment.parent]
+            keys, values = torch.cat([earlier_keys, keys], dim=2), torch.cat([earlier_values, values], dim=2)
+        if index in parents:
+            context[index] = keys, values
+        outputs.append(_attend_from(query, keys, values, attend))
+    return torch.cat(outputs, dim=2).transpose(1, 2).contiguous(), None
+
+
+def _attend_from(
+    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, attend: Callable
+) -> torch.Tensor:
+    """Attention of a segment, whose keys and values come after those of all segments before it."""
+    repeats = query.shape[1] // keys.shape[1]
+    if query.shape[2] == keys.shape[2]:
+        keys, values = (state.repeat_interleave(repeats, dim=1) for state in (keys, values))
+        return attend(query, keys, values, is_causal=True)
+    # Heads with equal keys become rows of one head: the keys are not copied for each.
+    rows = query.reshape(1, keys.shape[1], -1, query.shape[-1])
+    mask = _mask(query.shape[2], keys.shape[2], repeats, query.device)
+    return attend(rows, keys, values, attn_mask=mask).reshape(query.shape)
+
+
+@functools.lru_cache(maxsize=256)
+def _mask(rows: int, columns: int, repeats: int, device: torch.device) -> torch.Tensor:
+    """True where the last `rows` of `columns` tokens may look: at all before them, and at themselves up to each.
+    [repeats * rows, columns]."""
+    mask = torch.ones(rows, columns, dtype=torch.bool, device=device).tril(columns - rows)
+    return mask.repeat(repeats, 1)
