@@ -29,7 +29,7 @@ def label_logprobs(log_distribution_B_K_V: torch.Tensor, batch: MicroBatch) -> t
 
 
 def label_states(model: torch.nn.Module, batch: PackedBatch) -> torch.Tensor:
-    """Hidden states that the targets are predicted from. [U, W]."""
+    """Hidden states that the distinct labels are predicted from. [U, W]."""
     states_1_T_W = causal_model(model).get_decoder()(
         input_ids=batch.token_ids_T[None],
         position_ids=batch.positions_T[None],
@@ -45,7 +45,7 @@ def label_terms(
     gradients: tuple[bool, bool, bool],
     reference: tuple[Head, torch.Tensor] | None,
 ) -> LabelTerms:
-    """How the terms of a batch's targets are computed from their states."""
+    """How the terms of a batch's distinct labels are computed from their states."""
     head = Head(causal_model(model).get_output_embeddings())
     return LabelTerms(head, batch.labels_U, batch.temperature_U, gradients, reference)
 

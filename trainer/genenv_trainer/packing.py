@@ -16,10 +16,10 @@ Segments that end where a sequence ends may be shorter."""
 @dataclass(frozen=True)
 class PackedBatch(Targets):
     """B sequences as T tokens in a row; K the most labels of a sequence, L those of all. A label that follows
-    the same tokens in several sequences is the same *target*, and is computed once: U of them.
+    the same tokens in several sequences is computed once: U labels are distinct.
 
-    Target u is predicted at `places_U[u]` of the row. Label l is target `targets_L[l]`, and element `cells_L[l]`
-    of a [B, K] table, each of whose rows begins with its labels.
+    Distinct label u is predicted at `places_U[u]` of the row. Label l equals `distinct_L[l]` of them, and is
+    element `cells_L[l]` of a [B, K] table, each of whose rows begins with its labels.
     """
 
     segments: tuple[Segment, ...]
@@ -28,13 +28,13 @@ class PackedBatch(Targets):
     places_U: torch.Tensor
     labels_U: torch.Tensor
     temperature_U: torch.Tensor
-    targets_L: torch.Tensor
+    distinct_L: torch.Tensor
     cells_L: torch.Tensor
 
     def table(self, values_U: torch.Tensor) -> torch.Tensor:
-        """Values of the targets as a [B, K] table of the labels, 0 where a row has no label."""
+        """Values of the distinct labels as a [B, K] table of all, 0 where a row has no label."""
         empty = values_U.new_zeros(self.mask_B_K.numel())
-        return empty.index_put((self.cells_L,), values_U[self.targets_L]).view(self.mask_B_K.shape)
+        return empty.index_put((self.cells_L,), values_U[self.distinct_L]).view(self.mask_B_K.shape)
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ def _pack(sequences: list[_Sequence]) -> PackedBatch:
     row = _row(sequences)
     records = [sequence.record for sequence in sequences]
     width = max(sum(record.mask) for record in records)
-    targets: dict[tuple[int, int, float], int] = {}
-    targets_L, cells_L = [], []
+    distinct: dict[tuple[int, int, float], int] = {}
+    distinct_L, cells_L = [], []
     for index, record in enumerate(records):
         labels = [place for place, active in enumerate(record.mask) if active]
         for cell, place in enumerate(labels):
-            target = (row.places[index][place - 1], record.token_ids[place], record.temperature)
-            targets_L.append(targets.setdefault(target, len(targets)))
+            label = (row.places[index][place - 1], record.token_ids[place], record.temperature)
+            distinct_L.append(distinct.setdefault(label, len(distinct)))
             cells_L.append(index * width + cell)
-    places_U, labels_U, temperature_U = zip(*targets)
+    places_U, labels_U, temperature_U = zip(*distinct)
 
     def table(rows: list[list], dtype: torch.dtype) -> torch.Tensor:
         return torch.tensor([row + [0] * (width - len(row)) for row in rows], dtype=dtype)
@@ -116,7 +116,7 @@ def _pack(sequences: list[_Sequence]) -> PackedBatch:
         places_U=torch.tensor(places_U),
         labels_U=torch.tensor(labels_U),
         temperature_U=torch.tensor(temperature_U, dtype=torch.float32),
-        targets_L=torch.tensor(targets_L),
+        distinct_L=torch.tensor(distinct_L),
         cells_L=torch.tensor(cells_L),
     )
 

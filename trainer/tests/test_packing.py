@@ -229,10 +229,10 @@ def test_what_several_sequences_begin_with_is_run_once():
     assert sorted(segment.length for segment in batch.segments) == [1, 1, 1, 1, 4, 4, 10, 10, 10, 10, 20]
     assert batch.segments[0] == Segment(20, None)
     assert batch.mask_B_K.sum() == 2 * (12 + 12 + 12 + 5)
-    assert len(batch.places_U) == 2 * (12 + 2 + 5), "equal answers are one target at each place"
+    assert len(batch.places_U) == 2 * (12 + 2 + 5), "equal answers are computed once"
 
 
-def test_targets_of_two_temperatures_are_two():
+def test_equal_labels_at_two_temperatures_are_two():
     (batch,) = packed_batches([masked([1, 2], [3]), masked([1, 2], [3], 0.5), masked([1, 2], [3])], 1000)
     assert batch.temperature_U.tolist() == [1.0, 0.5]
     assert batch.table(torch.tensor([5.0, 6.0])).tolist() == [[5.0], [6.0], [5.0]]
@@ -269,8 +269,8 @@ def test_logits_are_kept_for_a_chunk_at_most(monkeypatch, adapted):
     assert (0 < max(rows) <= 4) if adapted else rows == []
     assert batch.totals.active_tokens > 4
     kept = reference.values(0, batch.micro_batches[0])
-    targets = len(batch.micro_batches[0].labels_U)
-    assert targets < batch.totals.active_tokens and kept.shape == (targets, SHAPE["hidden_size"])
+    distinct = len(batch.micro_batches[0].labels_U)
+    assert distinct < batch.totals.active_tokens and kept.shape == (distinct, SHAPE["hidden_size"])
 
 
 @pytest.fixture(scope="module", params=["adapter", "full weights"])
