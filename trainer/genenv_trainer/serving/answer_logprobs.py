@@ -23,6 +23,9 @@ Texts = Annotated[list[str], Field(fail_fast=True, min_length=1)]
 Pair = tuple[list[int], list[int]]
 """Token ids of a prompt, and of what follows it."""
 
+MAX_PADDING = 1.25
+"""The longest row of a pass has at most so many times the tokens of its shortest."""
+
 
 class LogprobsRequest(ModelRequest):
     prompt: Texts
@@ -43,15 +46,22 @@ def encode_pairs(request: LogprobsRequest, loaded: LoadedModel) -> list[Pair]:
     return pairs
 
 
-def parts_of(pairs: list[Pair], loaded: LoadedModel) -> list[list[Pair]]:
-    """The pairs in their order, in passes of as many rows as take the memory of a draw. Raises a 400 for a pair
-    that takes more alone."""
+def parts_of(pairs: list[Pair], loaded: LoadedModel) -> list[list[int]]:
+    """Indices of the pairs in passes of as many rows as take the memory of a draw, the shortest first: rows are
+    padded to the longest of their pass. Raises a 400 for a pair that takes more alone."""
+    lengths = [len(prompt) + len(completion) for prompt, completion in pairs]
     for prompt, completion in pairs:
         _check_memory(len(prompt), len(completion), loaded)
-    tokens = max(len(prompt) + len(completion) for prompt, completion in pairs)
-    row_bytes = tokens * (loaded.footprint.computed + loaded.footprint.chosen)
-    rows = max(1, loaded.footprint.limit // row_bytes)
-    return [pairs[start : start + rows] for start in range(0, len(pairs), rows)]
+    parts: list[list[int]] = []
+    for index in sorted(range(len(pairs)), key=lengths.__getitem__):
+        row_bytes = lengths[index] * (loaded.footprint.computed + loaded.footprint.chosen)
+        part = parts[-1] if parts else []
+        is_alike = part and lengths[index] <= MAX_PADDING * lengths[part[0]]
+        if is_alike and (len(part) + 1) * row_bytes <= loaded.footprint.limit:
+            part.append(index)
+        else:
+            parts.append([index])
+    return parts
 
 
 def _check_memory(prompt: int, completion: int, loaded: LoadedModel) -> None:
@@ -100,11 +110,13 @@ def answer_of(
     if not loaded.end_ids:
         raise invalid_field("model", f"{loaded.name!r} has no token that ends a sequence")
     pairs = encode_pairs(request, loaded)
-    logprobs: list[float] = []
+    logprobs = [0.0] * len(pairs)
     for part in parts_of(pairs, loaded):
         if unwanted.is_set():
             raise Unwanted
-        logprobs += completion_logprobs(loaded, part)
+        values = completion_logprobs(loaded, [pairs[index] for index in part])
+        for index, logprob in zip(part, values, strict=True):
+            logprobs[index] = logprob
     if not all(map(math.isfinite, logprobs)):
         raise ApiError(500, f"the logits of the model {loaded.name!r} are not finite", "model", "not_finite")
     return pairs, logprobs
