@@ -11,6 +11,7 @@ from pydantic import Field
 from genenv_trainer.serving.engine import while_wanted
 from genenv_trainer.serving.errors import ApiError, invalid_field
 from genenv_trainer.serving.fields import ModelRequest
+from genenv_trainer.serving.like_lengths import groups_of_like_length
 from genenv_trainer.serving.limits import check_budget
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
@@ -22,10 +23,6 @@ router = APIRouter()
 Texts = Annotated[list[str], Field(fail_fast=True, min_length=1)]
 Pair = tuple[list[int], list[int]]
 """Token ids of a prompt, and of what follows it."""
-
-MAX_PADDING = 1.25
-"""The longest row of a pass has at most so many times the tokens of its shortest."""
-
 
 class LogprobsRequest(ModelRequest):
     prompt: Texts
@@ -47,21 +44,13 @@ def encode_pairs(request: LogprobsRequest, loaded: LoadedModel) -> list[Pair]:
 
 
 def parts_of(pairs: list[Pair], loaded: LoadedModel) -> list[list[int]]:
-    """Indices of the pairs in passes of as many rows as take the memory of a draw, the shortest first: rows are
-    padded to the longest of their pass. Raises a 400 for a pair that takes more alone."""
-    lengths = [len(prompt) + len(completion) for prompt, completion in pairs]
+    """Indices of the pairs in passes of as many rows as take the memory of a draw. Raises a 400 for a pair that
+    takes more alone."""
     for prompt, completion in pairs:
         _check_memory(len(prompt), len(completion), loaded)
-    parts: list[list[int]] = []
-    for index in sorted(range(len(pairs)), key=lengths.__getitem__):
-        row_bytes = lengths[index] * (loaded.footprint.computed + loaded.footprint.chosen)
-        part = parts[-1] if parts else []
-        is_alike = part and lengths[index] <= MAX_PADDING * lengths[part[0]]
-        if is_alike and (len(part) + 1) * row_bytes <= loaded.footprint.limit:
-            part.append(index)
-        else:
-            parts.append([index])
-    return parts
+    token_bytes = loaded.footprint.computed + loaded.footprint.chosen
+    lengths = [len(prompt) + len(completion) for prompt, completion in pairs]
+    return groups_of_like_length(lengths, loaded.footprint.limit // token_bytes)
 
 
 def _check_memory(prompt: int, completion: int, loaded: LoadedModel) -> None:

@@ -28,6 +28,19 @@ class RoomyLayer(DynamicLayer):
         self.keys, self.values = (buffer[:, :, : seen + added] for buffer in self._buffers)
         return self.keys, self.values
 
+    def fill(self, parts: list[tuple[list[int], DynamicLayer]], positions: int) -> None:
+        """Puts together layers of some of the rows each, whose numbers are given, to the right of `positions`."""
+        rows = sum(len(indices) for indices, _ in parts)
+        tables = []
+        for name in ("keys", "values"):
+            heads, _, width = getattr(parts[0][1], name).shape[1:]
+            table = getattr(parts[0][1], name).new_zeros(rows, heads, positions, width)
+            for indices, layer in parts:
+                states = getattr(layer, name)
+                table[indices, :, positions - states.shape[2] :] = states
+            tables.append(table)
+        self.update(*tables)
+
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         super().batch_select_indices(indices)
         self._buffers = None
@@ -38,6 +51,11 @@ def _with_room(states_B_H_S_D: torch.Tensor, steps: int) -> torch.Tensor:
     buffer = states_B_H_S_D.new_empty(rows, heads, seen + steps, width)
     buffer[:, :, :seen] = states_B_H_S_D
     return buffer
+
+
+def can_fill(cache: DynamicCache) -> bool:
+    """Whether all of its layers keep the keys and values of all positions."""
+    return all(type(layer) is RoomyLayer for layer in cache.layers)
 
 
 def roomy_cache(config: PretrainedConfig, steps: int) -> DynamicCache:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel
+from transformers import DynamicCache, PreTrainedModel
 
-from genenv_trainer.serving.cache import roomy_cache
+from genenv_trainer.serving.cache import can_fill, roomy_cache
+from genenv_trainer.serving.like_lengths import groups_of_like_length
 from genenv_trainer.serving.structure import CompiledStructure, RowGrammars
 from genenv_trainer.serving.token_choice import choose
 from genenv_trainer.serving.uniforms import row_keys, uniforms
@@ -110,14 +111,44 @@ class Decoder:
         self.positions_B_L = (prompt_mask.long().cumsum(dim=1) - 1).clamp(min=0)
         padded = not bool(prompt_mask.all())
         self.mask_B_S = torch.nn.functional.pad(prompt_mask, (0, steps), value=True) if padded else None
+        self._groups = groups_of_like_length([len(prompt) for prompt in prompts])
+
+    def first_logits(self) -> torch.Tensor:
+        """After the prompts. Those of like length have a pass of their own: none is padded to one that is far
+        longer."""
+        if len(self._groups) == 1 or not can_fill(self.cache):
+            return self.logits()
+        caches, logits = [], []
+        for rows in self._groups:
+            caches.append(roomy_cache(self.model.config, 0))
+            length = int(self.positions_B_L[rows, -1].max()) + 1
+            mask = self.mask_B_S[rows, self.seen - length : self.seen]
+            inputs = self.input_B_L[rows, -length:], None if mask.all() else mask
+            logits.append(self._run(*inputs, self.positions_B_L[rows, -length:], caches[-1]))
+        for index, layer in enumerate(self.cache.layers):
+            parts = [(rows, cache.layers[index]) for rows, cache in zip(self._groups, caches, strict=True)]
+            layer.fill(parts, self.seen)
+            for cache in caches:
+                cache.layers[index] = None
+        order = torch.tensor([row for rows in self._groups for row in rows], device=self.model.device)
+        return torch.cat(logits)[order.argsort()]
 
     def logits(self) -> torch.Tensor:
         mask = None if self.mask_B_S is None else self.mask_B_S[:, : self.seen]
+        return self._run(self.input_B_L, mask, self.positions_B_L, self.cache)
+
+    def _run(
+        self,
+        input_B_L: torch.Tensor,
+        mask_B_S: torch.Tensor | None,
+        positions_B_L: torch.Tensor,
+        cache: DynamicCache,
+    ) -> torch.Tensor:
         output = self.model(
-            input_ids=self.input_B_L,
-            attention_mask=mask,
-            position_ids=self.positions_B_L,
-            past_key_values=self.cache,
+            input_ids=input_B_L,
+            attention_mask=mask_B_S,
+            position_ids=positions_B_L,
+            past_key_values=cache,
             use_cache=True,
             logits_to_keep=1,
         )
@@ -158,7 +189,7 @@ def sample(model: PreTrainedModel, end_ids: list[int], batch: list[SamplingParam
     rows = [Row([], [], []) for _ in row_params]
 
     decoder = Decoder(model, [prompt for params in batch for prompt in params.prompts], int(limit_B.max()))
-    logits_B_V = decoder.logits()
+    logits_B_V = decoder.first_logits()
     copies_P = torch.tensor([params.n for params in batch for _ in params.prompts], device=model.device)
     if int(copies_P.max()) > 1:
         source_B = torch.repeat_interleave(copies_P)

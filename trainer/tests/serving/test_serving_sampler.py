@@ -36,6 +36,23 @@ def test_logprobs_are_those_of_a_full_forward_pass(model, temperature):
         np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
 
 
+def test_prompts_of_unlike_length_are_run_apart_and_go_on_together(model, monkeypatch):
+    lengths = [9, 2, 11, 30, 2, 28]
+    prompts = [[5 + (row + place) % 20 for place in range(length)] for row, length in enumerate(lengths)]
+    passes, forward = [], model.forward
+
+    def seen(input_ids, **fields):
+        passes.append(tuple(input_ids.shape))
+        return forward(input_ids=input_ids, **fields)
+
+    monkeypatch.setattr(model, "forward", seen)
+    [rows] = sample(model, [], [SamplingParams(prompts, 2, 7, 1.0, 12)])
+    assert passes == [(2, 2), (2, 11), (2, 30), *[(12, 1)] * 11]
+    for index, row in enumerate(rows):
+        expected = full_logprobs(model, prompts[index // 2], row.token_ids, 1.0)
+        np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
+
+
 def test_greedy_is_that_of_transformers(model):
     [rows] = sample(model, [], [SamplingParams(PROMPTS, 1, 0, 0, 20)])
     for prompt, row in zip(PROMPTS, rows, strict=True):
