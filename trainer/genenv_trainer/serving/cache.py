@@ -29,7 +29,7 @@ class RoomyLayer(DynamicLayer):
         return self.keys, self.values
 
     def fill(self, parts: list[tuple[list[int], DynamicLayer]], positions: int) -> None:
-        """Puts together layers of some of the rows each, whose numbers are given, to the right of `positions`."""
+        """Puts together layers of some rows each, whose numbers are given, to the right of `positions`."""
         rows = sum(len(indices) for indices, _ in parts)
         tables = []
         for name in ("keys", "values"):
