@@ -64,7 +64,7 @@ const optimizer = {
     .positive()
     .max(100_000_000)
     .default(16384)
-    .describe('Padded tokens in a forward pass; gradients accumulate over a step.'),
+    .describe('Tokens in a forward pass, with padding where there is any; gradients accumulate over a step.'),
 };
 
 /** Rounds that an epoch may sample. */

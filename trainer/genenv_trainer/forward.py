@@ -35,6 +35,7 @@ def label_states(model: torch.nn.Module, batch: PackedBatch) -> torch.Tensor:
         position_ids=batch.positions_T[None],
         use_cache=False,
         segments=batch.segments,
+        masks={},
     ).last_hidden_state
     return states_1_T_W[0, batch.places_U]
 

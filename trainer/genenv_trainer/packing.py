@@ -12,11 +12,15 @@ MIN_SHARED = 8
 """Tokens that a segment of several sequences has at least: fewer do not pay for one more call of attention.
 Segments that end where a sequence ends may be shorter."""
 
+KEYS_OF_A_TOKEN = 32
+"""Shared tokens whose keys and values take as much memory as all that is kept of a token for the backward pass.
+Every sequence has its own copy of them in each layer."""
+
 
 @dataclass(frozen=True)
 class PackedBatch(Targets):
-    """B sequences as T tokens in a row; K the most labels of a sequence, L those of all. A label that follows
-    the same tokens in several sequences is computed once: U labels are distinct.
+    """B sequences as T tokens in a row; K the most labels of a sequence, L those of all. A label at one place of
+    the tree and one temperature is computed once for all sequences that have it: U labels are distinct.
 
     Distinct label u is predicted at `places_U[u]` of the row. Label l equals `distinct_L[l]` of them, and is
     element `cells_L[l]` of a [B, K] table, each of whose rows begins with its labels.
@@ -62,7 +66,7 @@ class _Row:
 
 def packed_batches(records: list[Record], token_budget: int) -> list[PackedBatch]:
     """Micro-batches of at most `token_budget` tokens (a longer sequence is alone), in the order of the tokens, so
-    that sequences with equal beginnings lie beside each other.
+    that sequences with equal beginnings lie beside each other. `KEYS_OF_A_TOKEN` shared tokens count as one.
 
     Sequences with no active token count in the totals but are not run.
     """
@@ -73,7 +77,9 @@ def packed_batches(records: list[Record], token_budget: int) -> list[PackedBatch
         if batch:
             # Up to MIN_SHARED - 1 tokens may be equal and not shared.
             equal = _equal_tokens(batch[-1].tokens, sequence.tokens)
-            added -= equal if equal == added else max(0, equal - MIN_SHARED + 1)
+            shared = equal if equal == added else max(0, equal - MIN_SHARED + 1)
+            # What repeats another sequence whole copies nothing.
+            added = 0 if shared == added else added - shared + shared // KEYS_OF_A_TOKEN
         if batch and size + added > token_budget:
             batches.append(_pack(batch))
             batch, size, added = [], 0, len(sequence.tokens)
@@ -95,9 +101,10 @@ def _pack(sequences: list[_Sequence]) -> PackedBatch:
     distinct: dict[tuple[int, int, float], int] = {}
     distinct_L, cells_L = [], []
     for index, record in enumerate(records):
-        labels = [place for place, active in enumerate(record.mask) if active]
-        for cell, place in enumerate(labels):
-            label = (row.places[index][place - 1], record.token_ids[place], record.temperature)
+        positions = [position for position, active in enumerate(record.mask) if active]
+        for cell, position in enumerate(positions):
+            place = row.places[index][position - 1]
+            label = (place, record.token_ids[position], record.temperature)
             distinct_L.append(distinct.setdefault(label, len(distinct)))
             cells_L.append(index * width + cell)
     places_U, labels_U, temperature_U = zip(*distinct)
@@ -122,22 +129,22 @@ def _pack(sequences: list[_Sequence]) -> PackedBatch:
 
 
 def _row(sequences: list[_Sequence]) -> _Row:
-    """The sequences, which are sorted, as a tree: all that follow a segment are cut where they begin to differ."""
+    """The sequences, which are sorted, as a tree: a branch ends where those on it begin to differ."""
     row = _Row(places=[[] for _ in sequences])
-    groups: list[tuple[list[int], int, int | None]] = [([*range(len(sequences))], 0, None)]
-    while groups:
-        indices, start, parent = groups.pop()
+    branches: list[tuple[list[int], int, int | None]] = [([*range(len(sequences))], 0, None)]
+    while branches:
+        indices, start, parent = branches.pop()
         alike: dict[tuple[int, ...], list[int]] = {}
         for index in indices:
             if len(sequences[index].tokens) > start:
                 beginning = sequences[index].tokens[start : start + MIN_SHARED]
                 alike.setdefault(beginning, []).append(index)
-        for group in alike.values():
-            tokens = sequences[group[0]].tokens
-            end = _equal_tokens(tokens, sequences[group[-1]].tokens)
-            for index in group:
+        for members in alike.values():
+            tokens = sequences[members[0]].tokens
+            end = _equal_tokens(tokens, sequences[members[-1]].tokens)
+            for index in members:
                 row.places[index] += range(len(row.token_ids), len(row.token_ids) + end - start)
-            groups.append((group, end, len(row.segments)))
+            branches.append((members, end, len(row.segments)))
             row.segments.append(Segment(end - start, parent))
             row.token_ids += tokens[start:end]
             row.positions += range(start, end)

@@ -20,6 +20,10 @@ ARCHITECTURES = frozenset({"llama", "mistral", "olmo2", "qwen2", "qwen3", "smoll
 output of `lm_head`."""
 
 
+Masks = dict[tuple[int, int], torch.Tensor]
+"""Of one pass: by the length of a segment, and how many tokens it sees."""
+
+
 @dataclass(frozen=True)
 class Segment:
     """Tokens that follow those of the segment `parent`, an earlier one of the row, or begin a sequence."""
@@ -41,7 +45,7 @@ def can_share_prefixes(model: PreTrainedModel) -> bool:
 
 
 def use_shared_prefixes(model: PreTrainedModel) -> None:
-    """Let the model attend by this module. Passes without `segments` are those of before."""
+    """Let the model attend by this module. Passes without `segments` use PyTorch's attention as it is."""
     AttentionInterface.register(NAME, shared_prefix_attention)
     model.set_attn_implementation(NAME)
 
@@ -55,9 +59,11 @@ def shared_prefix_attention(
     dropout: float = 0.0,
     scaling: float | None = None,
     segments: tuple[Segment, ...] | None = None,
+    masks: Masks | None = None,
     **kwargs: object,
 ) -> tuple[torch.Tensor, None]:
-    """What transformers calls in each layer, with H heads and G of keys. Output [1, T, H, D]."""
+    """What transformers calls in each layer, with H heads and G of keys. Output [1, T, H, D]. `masks` is empty
+    before the first layer of a pass: all layers have the same ones."""
     states = query_1_H_T_D, key_1_G_T_D, value_1_G_T_D
     if segments is None:
         return sdpa_attention_forward(module, *states, attention_mask, dropout, scaling, **kwargs)
@@ -74,27 +80,27 @@ def shared_prefix_attention(
             keys, values = torch.cat([earlier_keys, keys], dim=2), torch.cat([earlier_values, values], dim=2)
         if index in parents:
             context[index] = keys, values
-        outputs.append(_attend_from(query, keys, values, attend))
+        outputs.append(_attend_from(query, keys, values, attend, masks))
     return torch.cat(outputs, dim=2).transpose(1, 2).contiguous(), None
 
 
 def _attend_from(
-    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, attend: Callable
+    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, attend: Callable, masks: Masks
 ) -> torch.Tensor:
     """Attention of a segment, whose keys and values come after those of all segments before it."""
     repeats = query.shape[1] // keys.shape[1]
-    if query.shape[2] == keys.shape[2]:
+    length, seen = query.shape[2], keys.shape[2]
+    if length == seen:
         keys, values = (state.repeat_interleave(repeats, dim=1) for state in (keys, values))
         return attend(query, keys, values, is_causal=True)
     # Heads with equal keys become rows of one head: the keys are not copied for each.
     rows = query.reshape(1, keys.shape[1], -1, query.shape[-1])
-    mask = _mask(query.shape[2], keys.shape[2], repeats, query.device)
-    return attend(rows, keys, values, attn_mask=mask).reshape(query.shape)
+    if (length, seen) not in masks:
+        masks[length, seen] = _mask(length, seen, query).repeat(repeats, 1)
+    return attend(rows, keys, values, attn_mask=masks[length, seen]).reshape(query.shape)
 
 
-@functools.lru_cache(maxsize=256)
-def _mask(rows: int, columns: int, repeats: int, device: torch.device) -> torch.Tensor:
-    """True where the last `rows` of `columns` tokens may look: at all before them, and at themselves up to each.
-    [repeats * rows, columns]."""
-    mask = torch.ones(rows, columns, dtype=torch.bool, device=device).tril(columns - rows)
-    return mask.repeat(repeats, 1)
+def _mask(length: int, seen: int, like: torch.Tensor) -> torch.Tensor:
+    """0 where the last `length` of `seen` tokens may look, at all before them and at themselves up to each, else
+    −∞. In the numbers of the queries: SDPA takes no copy of it, as it does of a bool mask. [length, seen]."""
+    return torch.full((length, seen), -torch.inf, dtype=like.dtype, device=like.device).triu(seen - length + 1)

@@ -116,6 +116,19 @@ def sequences(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
     return [sequence(rng, step) for step in range(steps) for _ in range(rows)]
 
 
+def alike_sequences(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
+    """Records that begin with the same ten tokens; every fourth has the tokens of the one before it."""
+    records = sequences(steps, rows, seed)
+    for index, record in enumerate(records):
+        if index % 4 == 3:
+            record |= {name: records[index - 1][name] for name in ("token_ids", "mask", "logprobs")}
+        else:
+            record["token_ids"] = [*range(3, 13), *record["token_ids"]]
+            record["mask"] = [0] * 10 + record["mask"]
+            record["logprobs"] = [0.0] * 10 + record["logprobs"]
+    return records
+
+
 def texts(steps: int, rows: int = 8, seed: int = 0) -> list[dict]:
     rng = random.Random(seed)
     return [

@@ -54,7 +54,7 @@ def new_model(seed: int, adapted: bool, model_type: str = "llama", **config) -> 
 def ragged(seed: int, groups: int = 5) -> list[Record]:
     """Groups of 1 to 6 sequences that share a prompt, some of several turns, some cut off before an answer,
     shuffled. Half of the prompts begin alike; some sequences repeat another one of their group, some do so up
-    to a token, and some end where it goes on."""
+    to a token, and some are the beginning of another."""
     rng = random.Random(seed)
     beginning, records = [rng.randrange(VOCABULARY) for _ in range(11)], []
     for group in range(groups):

@@ -8,6 +8,7 @@ from job_folders import (
     ADAPTER,
     ARCHITECTURE,
     VOCABULARY,
+    alike_sequences,
     change_job,
     copy_inputs,
     outcome,
@@ -46,7 +47,7 @@ def with_whole_weights(launcher, wide, tmp_path_factory):
         path = tmp_path_factory.mktemp("whole") / "work"
         settings = {**KINDS[kind], "tokens_per_micro_batch": 30, "weight_decay": 0.01}
         fields = {"reference": wide, "random_stream": "micro_batch", "sharding": "full"}
-        folder = work_folder(path, kind, sequences(STEPS), wide, settings, **fields)
+        folder = work_folder(path, kind, alike_sequences(STEPS), wide, settings, **fields)
         assert read(launcher.run(folder), "result.json")["steps_done"] == STEPS
         return folder
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from job_folders import ADAPTER, digests, read, sequences, work_folder
+from job_folders import ADAPTER, alike_sequences, digests, read, sequences, work_folder
 from transformers import AutoModelForCausalLM
 
 from genenv_trainer.losses import exact_kl
@@ -94,7 +94,7 @@ def test_layouts_measure_the_same_step(launcher, model, tmp_path, adapter):
     kls = []
     for layout in ("padded", "packed"):
         settings = FREE | {"max_step_kl": 0.001, "batch_layout": layout}
-        folder = work_folder(tmp_path / layout, "rwr", sequences(2), model, settings, adapter=adapter)
+        folder = work_folder(tmp_path / layout, "rwr", alike_sequences(2), model, settings, adapter=adapter)
         logs = read(launcher.run(folder), "result.json")["steps_log"]
         assert all(0 < log["step_kl"] <= 0.001 for log in logs)
         kls.append([log["step_kl"] for log in logs])

@@ -11,7 +11,7 @@ from pydantic import Field
 from genenv_trainer.serving.engine import while_wanted
 from genenv_trainer.serving.errors import ApiError, invalid_field
 from genenv_trainer.serving.fields import ModelRequest
-from genenv_trainer.serving.like_lengths import groups_of_like_length
+from genenv_trainer.serving.like_lengths import passes_of_like_length
 from genenv_trainer.serving.limits import check_budget
 from genenv_trainer.serving.loaded_model import LoadedModel
 from genenv_trainer.serving.prompts import check_ids, completion_limit, encode
@@ -23,6 +23,7 @@ router = APIRouter()
 Texts = Annotated[list[str], Field(fail_fast=True, min_length=1)]
 Pair = tuple[list[int], list[int]]
 """Token ids of a prompt, and of what follows it."""
+
 
 class LogprobsRequest(ModelRequest):
     prompt: Texts
@@ -43,14 +44,14 @@ def encode_pairs(request: LogprobsRequest, loaded: LoadedModel) -> list[Pair]:
     return pairs
 
 
-def parts_of(pairs: list[Pair], loaded: LoadedModel) -> list[list[int]]:
-    """Indices of the pairs in passes of as many rows as take the memory of a draw. Raises a 400 for a pair that
-    takes more alone."""
+def passes_of(pairs: list[Pair], loaded: LoadedModel) -> list[list[int]]:
+    """Indices of the pairs in passes of like length, none of which takes more than the memory of a draw. Raises a
+    400 for a pair that takes more alone."""
     for prompt, completion in pairs:
         _check_memory(len(prompt), len(completion), loaded)
     token_bytes = loaded.footprint.computed + loaded.footprint.chosen
     lengths = [len(prompt) + len(completion) for prompt, completion in pairs]
-    return groups_of_like_length(lengths, loaded.footprint.limit // token_bytes)
+    return passes_of_like_length(lengths, loaded.footprint.limit // token_bytes)
 
 
 def _check_memory(prompt: int, completion: int, loaded: LoadedModel) -> None:
@@ -100,11 +101,11 @@ def answer_of(
         raise invalid_field("model", f"{loaded.name!r} has no token that ends a sequence")
     pairs = encode_pairs(request, loaded)
     logprobs = [0.0] * len(pairs)
-    for part in parts_of(pairs, loaded):
+    for rows in passes_of(pairs, loaded):
         if unwanted.is_set():
             raise Unwanted
-        values = completion_logprobs(loaded, [pairs[index] for index in part])
-        for index, logprob in zip(part, values, strict=True):
+        values = completion_logprobs(loaded, [pairs[index] for index in rows])
+        for index, logprob in zip(rows, values, strict=True):
             logprobs[index] = logprob
     if not all(map(math.isfinite, logprobs)):
         raise ApiError(500, f"the logits of the model {loaded.name!r} are not finite", "model", "not_finite")

@@ -29,15 +29,16 @@ class RoomyLayer(DynamicLayer):
         return self.keys, self.values
 
     def fill(self, parts: list[tuple[list[int], DynamicLayer]], positions: int) -> None:
-        """Puts together layers of some rows each, whose numbers are given, to the right of `positions`."""
-        rows = sum(len(indices) for indices, _ in parts)
+        """Puts together layers of some rows each, aligned to the right in so many positions. To their left are
+        zeros, which a mask has to hide."""
+        count = sum(len(rows) for rows, _ in parts)
         tables = []
         for name in ("keys", "values"):
             heads, _, width = getattr(parts[0][1], name).shape[1:]
-            table = getattr(parts[0][1], name).new_zeros(rows, heads, positions, width)
-            for indices, layer in parts:
+            table = getattr(parts[0][1], name).new_zeros(count, heads, positions, width)
+            for rows, layer in parts:
                 states = getattr(layer, name)
-                table[indices, :, positions - states.shape[2] :] = states
+                table[rows, :, positions - states.shape[2] :] = states
             tables.append(table)
         self.update(*tables)
 

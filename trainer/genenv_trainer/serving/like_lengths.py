@@ -1,18 +1,25 @@
-"""Rows that are padded to one length, in groups in which that costs little."""
+"""Passes over rows of like length, since the rows of a pass are padded to its longest."""
 
-MAX_PADDING = 1.25
-"""The longest row of a group has at most so many times the tokens of its shortest."""
+FREE_PADDING = 4_096
+"""Tokens of padding that cost less than another pass."""
+
+MAX_RATIO = 1.25
+"""Of the longest row to the shortest in a pass with more padding than is free."""
 
 
-def groups_of_like_length(lengths: list[int], most_tokens: int | None = None) -> list[list[int]]:
-    """Indices in groups, the shortest first. With `most_tokens`, a group of several rows has at most so many,
-    padding included."""
-    groups: list[list[int]] = []
+def passes_of_like_length(lengths: list[int], most_tokens: int | None = None) -> list[list[int]]:
+    """Indices of the rows in passes, the shortest first. With `most_tokens`, a pass of several rows has at most
+    so many, padding included."""
+    passes: list[list[int]] = []
+    padding = 0
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        group = groups[-1] if groups else []
-        is_alike = group and lengths[index] <= MAX_PADDING * lengths[group[0]]
-        if is_alike and (most_tokens is None or (len(group) + 1) * lengths[index] <= most_tokens):
-            group.append(index)
+        rows, length = passes[-1] if passes else [], lengths[index]
+        if rows:
+            padding += len(rows) * (length - lengths[rows[-1]])
+        is_alike = rows and (padding <= FREE_PADDING or length <= MAX_RATIO * lengths[rows[0]])
+        if is_alike and (most_tokens is None or (len(rows) + 1) * length <= most_tokens):
+            rows.append(index)
         else:
-            groups.append([index])
-    return groups
+            passes.append([index])
+            padding = 0
+    return passes

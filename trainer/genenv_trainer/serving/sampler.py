@@ -9,7 +9,7 @@ import torch
 from transformers import DynamicCache, PreTrainedModel
 
 from genenv_trainer.serving.cache import can_fill, roomy_cache
-from genenv_trainer.serving.like_lengths import groups_of_like_length
+from genenv_trainer.serving.like_lengths import passes_of_like_length
 from genenv_trainer.serving.structure import CompiledStructure, RowGrammars
 from genenv_trainer.serving.token_choice import choose
 from genenv_trainer.serving.uniforms import row_keys, uniforms
@@ -111,26 +111,26 @@ class Decoder:
         self.positions_B_L = (prompt_mask.long().cumsum(dim=1) - 1).clamp(min=0)
         padded = not bool(prompt_mask.all())
         self.mask_B_S = torch.nn.functional.pad(prompt_mask, (0, steps), value=True) if padded else None
-        self._groups = groups_of_like_length([len(prompt) for prompt in prompts])
+        self._passes = passes_of_like_length([len(prompt) for prompt in prompts])
 
     def first_logits(self) -> torch.Tensor:
         """After the prompts. Those of like length have a pass of their own: none is padded to one that is far
         longer."""
-        if len(self._groups) == 1 or not can_fill(self.cache):
+        if len(self._passes) == 1 or not can_fill(self.cache):
             return self.logits()
         caches, logits = [], []
-        for rows in self._groups:
+        for rows in self._passes:
             caches.append(roomy_cache(self.model.config, 0))
             length = int(self.positions_B_L[rows, -1].max()) + 1
             mask = self.mask_B_S[rows, self.seen - length : self.seen]
             inputs = self.input_B_L[rows, -length:], None if mask.all() else mask
             logits.append(self._run(*inputs, self.positions_B_L[rows, -length:], caches[-1]))
         for index, layer in enumerate(self.cache.layers):
-            parts = [(rows, cache.layers[index]) for rows, cache in zip(self._groups, caches, strict=True)]
+            parts = [(rows, cache.layers[index]) for rows, cache in zip(self._passes, caches, strict=True)]
             layer.fill(parts, self.seen)
             for cache in caches:
                 cache.layers[index] = None
-        order = torch.tensor([row for rows in self._groups for row in rows], device=self.model.device)
+        order = torch.tensor([row for rows in self._passes for row in rows], device=self.model.device)
         return torch.cat(logits)[order.argsort()]
 
     def logits(self) -> torch.Tensor:

@@ -10,8 +10,8 @@ from peft import PeftModelForCausalLM
 from tiny_models import ADAPTED, AGENT, CHARACTERS
 from transformers import LlamaForCausalLM
 
-from genenv_trainer.serving import answer_logprobs
-from genenv_trainer.serving.answer_logprobs import LogprobsRequest, answer_of, parts_of
+from genenv_trainer.serving import answer_logprobs, like_lengths
+from genenv_trainer.serving.answer_logprobs import LogprobsRequest, answer_of, passes_of
 from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import Unwanted
@@ -121,14 +121,16 @@ def test_nobody_computes_for_a_client_that_has_gone(store, monkeypatch):
     assert passes == [4]
 
 
-def test_a_pass_has_rows_of_like_length_within_the_memory(store):
+def test_a_pass_has_rows_of_like_length_within_the_memory(store, monkeypatch):
+    monkeypatch.setattr(like_lengths, "FREE_PADDING", 2)
     loaded = Registry(store, capacity=1).get(AGENT)
     row = 40 * (loaded.footprint.computed + loaded.footprint.chosen)
     loaded.footprint = replace(loaded.footprint, limit=3 * row)
     lengths = [40, 10, 12, 13, 30, 40, 37, 40, 38]
     pairs = [([3] * (length - 2), [3] * 2) for length in lengths]
-    # 13 is more than 1.25 times 10, and three rows of 40 tokens fill the memory.
-    assert parts_of(pairs, loaded) == [[1, 2], [3], [4, 6], [8, 0, 5], [7]]
+    # 10 and 12 have two tokens of padding, 13 would add two more; 30 and 37 are alike; 40 is not like 30, and three
+    # rows of 40 tokens fill the memory.
+    assert passes_of(pairs, loaded) == [[1, 2], [3], [4, 6], [8, 0, 5], [7]]
 
 
 def test_a_pair_that_takes_more_memory_than_there_is_is_refused(store):

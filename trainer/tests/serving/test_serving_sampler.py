@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import save_model
+from transformers import MistralConfig, MistralForCausalLM
 
-from genenv_trainer.serving import token_choice
+from genenv_trainer.serving import like_lengths, token_choice
 from genenv_trainer.serving.sampler import SamplingParams, left_pad, sample
 from genenv_trainer.serving.token_choice import choose
 from genenv_trainer.serving.uniforms import row_keys, uniforms
@@ -36,7 +37,11 @@ def test_logprobs_are_those_of_a_full_forward_pass(model, temperature):
         np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
 
 
-def test_prompts_of_unlike_length_are_run_apart_and_go_on_together(model, monkeypatch):
+@pytest.mark.parametrize(
+    ("free_padding", "first"), [(0, [(2, 2), (2, 11), (2, 30)]), (90, [(5, 28), (1, 30)]), (4096, [(6, 30)])]
+)
+def test_prompts_of_unlike_length_are_run_apart_and_sampled_from_together(model, monkeypatch, free_padding, first):
+    monkeypatch.setattr(like_lengths, "FREE_PADDING", free_padding)
     lengths = [9, 2, 11, 30, 2, 28]
     prompts = [[5 + (row + place) % 20 for place in range(length)] for row, length in enumerate(lengths)]
     passes, forward = [], model.forward
@@ -47,10 +52,21 @@ def test_prompts_of_unlike_length_are_run_apart_and_go_on_together(model, monkey
 
     monkeypatch.setattr(model, "forward", seen)
     [rows] = sample(model, [], [SamplingParams(prompts, 2, 7, 1.0, 12)])
-    assert passes == [(2, 2), (2, 11), (2, 30), *[(12, 1)] * 11]
+    assert passes == [*first, *[(12, 1)] * 11]
     for index, row in enumerate(rows):
         expected = full_logprobs(model, prompts[index // 2], row.token_ids, 1.0)
         np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
+
+
+def test_a_model_whose_layers_forget_has_one_pass(monkeypatch):
+    monkeypatch.setattr(like_lengths, "FREE_PADDING", 0)
+    torch.manual_seed(3)
+    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = MistralConfig(vocab_size=40, num_key_value_heads=2, sliding_window=4, **shape)
+    model = MistralForCausalLM(config).eval()
+    [rows] = sample(model, [], [SamplingParams(PROMPTS, 1, 7, 1.0, 6)])
+    for prompt, row in zip(PROMPTS, rows, strict=True):
+        np.testing.assert_allclose(row.logprobs, full_logprobs(model, prompt, row.token_ids, 1.0), atol=1e-4)
 
 
 def test_greedy_is_that_of_transformers(model):
