@@ -115,7 +115,7 @@ const jsonc = [...readme.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text]) => de
 
 test('the experiment file of the README is one', () => {
   expect(parseExperiment(fromJsonc(defined(jsonc[0])))).toMatchObject({
-    name: 'laptop',
+    name: 'my-experiment',
     environment: { variationsPerPrompt: 4 },
     agent: { rolloutsPerTask: 8 },
   });
