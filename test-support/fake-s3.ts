@@ -8,6 +8,7 @@ import { sha256Base64 } from '../src/store/canonical-json.ts';
 /** What becomes of a request: its answer is lost after it was done, the server is busy, or it cuts the body short. */
 export type S3Fault = 'lost' | 'busy' | 'conflict' | 'cut';
 export type S3Request = { method: string; key: string; query: URLSearchParams };
+export type S3Answer = { status: number; headers?: Record<string, string | number>; data?: Buffer };
 
 type Stored = { data: Buffer; etag: string; modified: Date };
 
@@ -21,7 +22,10 @@ export class FakeS3 implements AsyncDisposable {
   readonly counts: Record<string, number> = {};
   /** As servers do that let every writer win. */
   ignoresConditions = false;
-  fault: (request: S3Request) => S3Fault | undefined = () => undefined;
+  /** Whether its answers have a request id, as those of S3 and most servers do. */
+  givesRequestIds = true;
+  /** An answer that is given here is that of a proxy in front of the server. */
+  fault: (request: S3Request) => S3Fault | S3Answer | undefined = () => undefined;
   readonly #uploads = new Map<string, Map<number, Buffer>>();
   readonly #server: Server;
 
@@ -61,9 +65,13 @@ export class FakeS3 implements AsyncDisposable {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const fault = this.fault({ method: name, key, query: url.searchParams });
+    if (typeof fault === 'object') {
+      send(response, name, fault);
+      return;
+    }
     if (fault === 'busy' || fault === 'conflict') {
       const { status, code } = refusals[fault];
-      refuse(response, status, code);
+      send(response, name, this.#withRequestId(problem(status, code)));
       return;
     }
     const body = Buffer.concat(parts);
@@ -72,25 +80,23 @@ export class FakeS3 implements AsyncDisposable {
       request.socket.destroy();
       return;
     }
-    const {
-      status,
-      headers = {},
-      data = Buffer.alloc(0),
-    } = this.#handle(name, {
-      key,
-      query: url.searchParams,
-      body,
-      headers: request.headers,
-    });
-    response.writeHead(status, { 'content-length': data.length, ...headers });
-    if (fault === 'cut') {
-      response.write(data.subarray(0, data.length >> 1), () => request.socket.destroy());
+    const received = { key, query: url.searchParams, body, headers: request.headers };
+    const answer = this.#withRequestId(this.#handle(name, received));
+    if (fault !== 'cut') {
+      send(response, name, answer);
       return;
     }
-    response.end(name === 'HEAD' ? undefined : data);
+    const { status, headers, data = Buffer.alloc(0) } = answer;
+    response.writeHead(status, { 'content-length': data.length, ...headers });
+    response.write(data.subarray(0, data.length >> 1), () => request.socket.destroy());
   }
 
-  #handle(method: string, { key, query, body, headers }: Received): Answer {
+  #withRequestId(answer: S3Answer): S3Answer {
+    if (!this.givesRequestIds) return answer;
+    return { ...answer, headers: { 'x-amz-request-id': randomUUID(), ...answer.headers } };
+  }
+
+  #handle(method: string, { key, query, body, headers }: Received): S3Answer {
     const stored = this.objects.get(key);
     const checksum = headers['x-amz-checksum-sha256'];
     if (method === 'PUT' && checksum !== undefined && checksum !== sha256Base64(body))
@@ -144,7 +150,7 @@ export class FakeS3 implements AsyncDisposable {
   }
 
   /** Pages of two, so that whoever lists must follow them. */
-  #list(query: URLSearchParams): Answer {
+  #list(query: URLSearchParams): S3Answer {
     const prefix = query.get('prefix') ?? '';
     const after = query.get('continuation-token') ?? '';
     const names = new Set<string>();
@@ -173,18 +179,18 @@ const refusals = {
 export const fakeCredentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 
 type Received = { key: string; query: URLSearchParams; body: Buffer; headers: IncomingMessage['headers'] };
-type Answer = { status: number; headers?: Record<string, string | number>; data?: Buffer };
 
 const etagOf = (data: Buffer): string => `"${createHash('md5').update(data).digest('hex')}"`;
-const xml = (status: number, text: string): Answer => ({
+const xml = (status: number, text: string): S3Answer => ({
   status,
   headers: { 'content-type': 'application/xml' },
   data: Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>${text}`),
 });
-const problem = (status: number, code: string): Answer =>
+const problem = (status: number, code: string): S3Answer =>
   xml(status, `<Error><Code>${code}</Code><Message>${code}</Message></Error>`);
 
-function refuse(response: ServerResponse, status: number, code: string): void {
-  const { headers, data } = problem(status, code);
-  response.writeHead(status, headers).end(data);
+/** A HEAD is answered without the body, whose length is said. */
+function send(response: ServerResponse, method: string, { status, headers, data }: S3Answer): void {
+  response.writeHead(status, { 'content-length': data?.length ?? 0, ...headers });
+  response.end(method === 'HEAD' ? undefined : data);
 }

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../store/canonical-json.ts';
 import { readCanary, writeCanary } from '../store/canaries.ts';
+import { LedgerConflict } from '../store/errors.ts';
 import type { LedgerBody } from '../store/ledger-chain.ts';
 import { isPruned } from '../store/object-integrity.ts';
 import { tombstonePath } from '../store/object-paths.ts';
@@ -15,6 +16,7 @@ import { writeShared } from '../store/shared-files.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { branchNames } from './cut-ledger.ts';
 import { RunFolder } from './run-folder.ts';
+import type { OpenedRun } from './run-folder.ts';
 import { verifyRun } from './verify.ts';
 import type { VerifyReport } from './verify.ts';
 
@@ -25,7 +27,7 @@ import type { VerifyReport } from './verify.ts';
  * @param from home folder that has the run
  * @param to home folder that gets it
  * @throws InvalidConfig without such a run, InvalidArtifact for a damaged one, LedgerConflict if the other home
- * has a run of this id with another ledger, StoreUnavailable
+ * has another run of this id, or one that has continued there: nothing of it is touched; StoreUnavailable
  */
 export async function copyRun(id: string, from: string, to: string): Promise<VerifyReport> {
   const source = homeOf(from, id);
@@ -33,6 +35,7 @@ export async function copyRun(id: string, from: string, to: string): Promise<Ver
   const run = await source.run.open();
   if (run === undefined) throw new InvalidConfig(`run: there is no run ${JSON.stringify(id)} in ${from}`);
   const lines = await run.ledger.read();
+  await requireSameRun(run, target.run, to);
   const keys = (await scanKeys(source.store.root)).filter(({ key }) => key.experiment === id);
   const objects = new Map<string, Ref>();
   for (const { ref } of refsIn([run.fork ?? null, lines])) objects.set(ref.uri, ref);
@@ -55,6 +58,29 @@ export async function copyRun(id: string, from: string, to: string): Promise<Ver
     await copied!.ledger.append(body);
   }
   return verifyRun(target.store, target.run);
+}
+
+/** Refuses to copy over another run, or over one with epochs that the copied run lacks. @throws LedgerConflict */
+async function requireSameRun(
+  { sha256, ledger }: OpenedRun<LedgerBody>,
+  target: RunFolder,
+  home: string,
+): Promise<void> {
+  const present = await target.open();
+  if (present === undefined) return;
+  const name = `run: ${JSON.stringify(target.id)}`;
+  if (present.sha256 !== sha256)
+    throw new LedgerConflict(
+      `${name}: ${home} has a run of this id with another experiment file: move it away first`,
+    );
+  const { hashes } = (await ledger.inspect()).chain;
+  const presentHashes = (await present.ledger.inspect()).chain.hashes;
+  const different = presentHashes.findIndex((hash, index) => hash !== hashes[index]);
+  if (different >= 0)
+    throw new LedgerConflict(
+      `${name}: line ${different + 1} of the ledger in ${home} is not in the one that is copied: the run has ` +
+        'continued there, or is another. Move it away first',
+    );
 }
 
 type Home = { store: ObjectStore; keys: PhaseCache; run: RunFolder };

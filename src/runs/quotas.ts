@@ -1,7 +1,12 @@
 /** What the operator of a worker lets each run use, whatever the run's own file says. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ObjectStore } from '../store/object-store.ts';
+import { tombstonePath } from '../store/object-paths.ts';
 import { refsIn } from '../store/references.ts';
+import type { Ref } from '../store/references.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
+import { filesBelow } from '../store/shared-scan.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 
 export interface Quotas {
@@ -52,15 +57,16 @@ interface Use {
  * A run's settings within its quotas: the smaller of its own limit of tokens and the quota's, and no further
  * token once its files take more than they may. The workflow ends the run as it does at the file's own limit.
  * @returns `reason` if a quota is used up, and the file's own limit is not
+ * @throws StoreUnavailable
  */
-export function settingsWithinQuotas(
+export async function settingsWithinQuotas(
   settings: WorkflowSettings,
   { maxTokens = Infinity, maxDiskBytes }: Quotas,
-  store: Pick<ObjectStore, 'path'>,
+  store: Pick<ObjectStore, 'root' | 'path'>,
   { lines, tokens }: Use,
-): { settings: WorkflowSettings; reason: string | null } {
+): Promise<{ settings: WorkflowSettings; reason: string | null }> {
   const ownLimit = settings.maxTokens ?? Infinity;
-  const diskBytes = maxDiskBytes === undefined ? 0 : bytesBeyond(lines, store, maxDiskBytes);
+  const diskBytes = maxDiskBytes === undefined ? 0 : await bytesBeyond(lines, store, maxDiskBytes);
   const limit = Math.min(ownLimit, maxTokens, diskBytes > 0 ? Math.max(1, tokens) : Infinity);
   const within = { ...settings, maxTokens: limit === Infinity ? null : limit };
   if (tokens < limit || tokens >= ownLimit) return { settings: within, reason: null };
@@ -72,12 +78,27 @@ export function settingsWithinQuotas(
 }
 
 /** Bytes of the stored objects that lines name, each once; 0 if they are at most `limit`. */
-function bytesBeyond(lines: readonly unknown[], store: Pick<ObjectStore, 'path'>, limit: number): number {
+async function bytesBeyond(
+  lines: readonly unknown[],
+  store: Pick<ObjectStore, 'root' | 'path'>,
+  limit: number,
+): Promise<number> {
   const objects = new Map([...refsIn(lines)].map(({ ref }) => [ref.sha256, ref]));
-  const total = (isCounted: (path: string) => boolean): number =>
-    [...objects.values()].reduce((sum, ref) => sum + (isCounted(store.path(ref)) ? ref.bytes : 0), 0);
-  // What retention has pruned takes nothing any more; that takes a look at the disk.
+  const total = (isCounted: (ref: Ref) => boolean): number =>
+    [...objects.values()].reduce((sum, ref) => sum + (isCounted(ref) ? ref.bytes : 0), 0);
+  // What retention has pruned takes nothing any more; that takes a look at the store.
   if (total(() => true) <= limit) return 0;
-  const stored = total(existsSync);
+  const stored = total(await storedObjects(store));
   return stored > limit ? stored : 0;
+}
+
+/**
+ * Tells which objects a store still has. Of a bucket's objects this disk has those that were used here: which of them
+ * retention has pruned is known by the notes that it leaves.
+ */
+async function storedObjects(store: Pick<ObjectStore, 'root' | 'path'>): Promise<(ref: Ref) => boolean> {
+  const folder = join(store.root, 'objects');
+  if (sharedPlace(folder) === undefined) return (ref) => existsSync(store.path(ref));
+  const tombstones = new Set((await filesBelow(folder)).filter((file) => file.endsWith('.pruned.json')));
+  return (ref) => !tombstones.has(tombstonePath(store.root, ref));
 }

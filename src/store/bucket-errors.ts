@@ -15,9 +15,17 @@ const REMEDY = 'Check its address, its network and its health; the run continues
 export const statusOf = (error: unknown): number | undefined =>
   (error as { $metadata?: { httpStatusCode?: number } } | undefined)?.$metadata?.httpStatusCode;
 
-/** Whether an object does not exist; a bucket that does not exist is something else. */
+/**
+ * Whether an answer to a GET says that an object does not exist: 404, with the code NoSuchKey in its body. Another
+ * 404 says nothing of the object: it is that of a proxy in front of the bucket, or of a bucket that does not exist.
+ */
 export const isMissing = (error: unknown): boolean =>
-  statusOf(error) === 404 && (error as Error).name !== 'NoSuchBucket';
+  statusOf(error) === 404 && (error as Error).name === 'NoSuchKey';
+
+/** Whether a refusal has the request id that Amazon S3 gives, as most servers do that speak as it does. */
+export const hasRequestId = (error: unknown): boolean =>
+  (error as { $response?: { headers?: Record<string, string> } }).$response?.headers?.['x-amz-request-id'] !==
+  undefined;
 
 /** The store's error for what the client has thrown: no run ends because a bucket is away. */
 export function bucketError(address: string, error: unknown): Error {

@@ -1,8 +1,8 @@
 /** Requests to a bucket, as one client sends them: with growing pauses, conditions and checksums. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import type { _Object, S3ClientConfig } from '@aws-sdk/client-s3';
-import { bucketError, isMissing, statusOf } from './bucket-errors.ts';
+import { GetObjectCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { _Object, HeadObjectCommandOutput, S3ClientConfig } from '@aws-sdk/client-s3';
+import { bucketError, hasRequestId, isMissing, statusOf } from './bucket-errors.ts';
 import { sha256Base64 } from './canonical-json.ts';
 
 /** Where a store in a bucket is; credentials come from the environment, as all tools of S3 read them. */
@@ -85,16 +85,22 @@ export class BucketRequests {
     await this.send(key, (place) => this.client.send(new PutObjectCommand({ ...place, ...bodyOf(data) })));
   }
 
-  /** Size and age of an object; undefined if there is none. */
+  /**
+   * Size and age of an object; undefined if there is none. The answer to a HEAD has no body, and so no code: a 404
+   * with a request id is the server's. One without may be a proxy's: a GET asks again, whose answer has a code.
+   */
   async measure(key: string): Promise<BucketEntry | undefined> {
     return this.send(key, async (place) => {
       try {
-        const {
-          ContentLength: Size,
-          LastModified,
-          ETag,
-        } = await this.client.send(new HeadObjectCommand(place));
-        return entryOf(key, { Size, LastModified, ETag });
+        return measuredEntry(key, await this.client.send(new HeadObjectCommand(place)));
+      } catch (error) {
+        if (statusOf(error) !== 404) throw error;
+        if (hasRequestId(error)) return undefined;
+      }
+      try {
+        const { Body, ...facts } = await this.client.send(new GetObjectCommand(place));
+        (Body as unknown as { destroy(): void }).destroy();
+        return measuredEntry(key, facts);
       } catch (error) {
         if (isMissing(error)) return undefined;
         throw error;
@@ -117,6 +123,11 @@ export const entryOf = (key: string, { Size = 0, LastModified, ETag = '' }: _Obj
   modifiedMs: LastModified?.getTime() ?? 0,
   etag: ETag,
 });
+
+const measuredEntry = (
+  key: string,
+  { ContentLength: Size, LastModified, ETag }: HeadObjectCommandOutput,
+): BucketEntry => entryOf(key, { Size, LastModified, ETag });
 
 export const bodyOf = (data: Uint8Array) => ({ Body: data, ChecksumSHA256: sha256Base64(data) });
 

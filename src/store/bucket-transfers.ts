@@ -1,4 +1,5 @@
-/** Files that are sent to a bucket and fetched from it, in flat memory. */
+/** Files that are sent to a bucket, and objects that are read from it, in flat memory. */
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -98,23 +99,50 @@ export async function fetchFile(
   { key, file, limit }: { key: string; file: string; limit: number },
   onTransferred?: OnTransferred,
 ): Promise<boolean> {
-  let body = await openObject(requests, key, 0);
+  const body = await openObject(requests, key, 0);
   if (body === undefined) return false;
   await using handle = await openInPlace(file, 'wx');
+  for await (const chunk of readObject(requests, { key, body, limit, file }, onTransferred))
+    await withDiskErrors(file, () => handle.writeFile(chunk));
+  await withDiskErrors(file, () => handle.sync());
+  return true;
+}
+
+/** @see Bucket.hash */
+export async function hashObject(
+  requests: BucketRequests,
+  key: string,
+  onTransferred?: OnTransferred,
+): Promise<string | undefined> {
+  const body = await openObject(requests, key, 0);
+  if (body === undefined) return undefined;
+  const digest = createHash('sha256');
+  const source = { key, body, limit: Infinity, file: requests.address(key) };
+  for await (const chunk of readObject(requests, source, onTransferred)) digest.update(chunk);
+  return digest.digest('hex');
+}
+
+/** The bytes of an object that was opened, up to the limit; it continues where a connection was cut. */
+async function* readObject(
+  requests: BucketRequests,
+  source: { key: string; body: AsyncIterable<Buffer>; limit: number; file: string },
+  onTransferred?: OnTransferred,
+): AsyncGenerator<Buffer> {
+  const { key, limit, file } = source;
+  let { body } = source;
   let done = 0;
   for (let tries = 1; ; tries += 1) {
     const before = done;
     try {
       for await (const chunk of body) {
         const part = chunk.subarray(0, limit - done);
-        await withDiskErrors(file, () => handle.writeFile(part));
         const parts = Math.floor(done / PART_BYTES);
         done += part.length;
+        yield part;
         if (Math.floor(done / PART_BYTES) > parts) onTransferred?.({ file, bytes: done });
-        if (done >= limit) break;
+        if (done >= limit) return;
       }
-      await withDiskErrors(file, () => handle.sync());
-      return true;
+      return;
     } catch (error) {
       if (statusOf(error) === undefined && !isCut(error)) throw error;
       if (done === before && tries >= MAX_TRIES) throw bucketError(requests.address(key), error);

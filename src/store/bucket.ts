@@ -5,7 +5,7 @@ import { Semaphore } from 'async-mutex';
 import { isMissing } from './bucket-errors.ts';
 import { BucketRequests, entryOf, isCut, MAX_ATTEMPTS, pauseMs } from './bucket-requests.ts';
 import type { BucketEntry, BucketSettings } from './bucket-requests.ts';
-import { fetchFile, sendFile } from './bucket-transfers.ts';
+import { fetchFile, hashObject, sendFile } from './bucket-transfers.ts';
 import type { OnTransferred, SendingOptions } from './bucket-transfers.ts';
 import { InvalidArtifact } from './errors.ts';
 import { MAX_FILE_BYTES } from './plain-files.ts';
@@ -113,6 +113,11 @@ export class Bucket {
    */
   download(key: string, file: string, limit: number, onTransferred?: OnTransferred): Promise<boolean> {
     return this.#transfers.runExclusive(() => fetchFile(this.#requests, { key, file, limit }, onTransferred));
+  }
+
+  /** SHA-256 of an object's bytes, all of which are read; undefined if there is no such object. */
+  hash(key: string, onTransferred?: OnTransferred): Promise<string | undefined> {
+    return this.#transfers.runExclusive(() => hashObject(this.#requests, key, onTransferred));
   }
 
   async *#pages(prefix: string, delimiter?: string) {

@@ -157,6 +157,11 @@ const manifestSchema = z.array(
 export async function readManifest(file: string, expected: string): Promise<Manifest> {
   const data = await undefinedIfMissing(readPlainFile(file));
   if (data === undefined) throw new InvalidArtifact(file, 'the manifest is missing', { expected });
+  return parseManifest(data, file, expected);
+}
+
+/** @throws InvalidArtifact as `readManifest`; errors name `file` */
+export function parseManifest(data: Buffer, file: string, expected: string): Manifest {
   if (sha256(data) !== expected) throw new InvalidArtifact(file, 'the manifest was altered', { expected });
   const { data: manifest } = manifestSchema.safeParse(JSON.parse(data.toString('utf8')));
   if (manifest === undefined)
@@ -250,7 +255,7 @@ export async function fileFacts(path: string, onHashed: OnHashed = () => undefin
   return { sha256: digest.digest('hex'), bytes, lines };
 }
 
-export function countLines(data: Buffer): number {
+function countLines(data: Buffer): number {
   let lines = 0;
   for (let end = data.indexOf(NEWLINE); end !== -1; end = data.indexOf(NEWLINE, end + 1)) lines += 1;
   return lines;

@@ -202,7 +202,11 @@ export class ObjectStore {
   }
 
   #withCopy<T>(ref: Ref, read: () => Promise<T>): Promise<T> {
-    return readObject(this.root, ref, read, { onDamage: this.#onDamage, onTransferred: this.#onTransferred });
+    return readObject(this.root, ref, read, {
+      onDamage: this.#onDamage,
+      onHashed: this.#onHashed,
+      onTransferred: this.#onTransferred,
+    });
   }
 }
 

@@ -95,13 +95,25 @@ export async function scanTemporaries(root: string, runFolders: string[]): Promi
   return temporaries.sort();
 }
 
-/** Work folders, of this disk and of a bucket, with the experiment and epoch in their names. */
-export async function scanWork(root: string): Promise<{ path: string; experiment: string; epoch: number }[]> {
-  const folders: { path: string; experiment: string; epoch: number }[] = [];
-  const allFolders = async (folder: string): Promise<Set<string>> =>
-    new Set([...(await foldersIn(folder)), ...(await foldersOnDisk(folder))]);
-  for (const experiment of await allFolders(join(root, 'work'))) {
-    for (const name of await allFolders(join(root, 'work', experiment))) {
+/** The folder of a piece of work, with the experiment and epoch in its name. */
+type FoundWork = { path: string; experiment: string; epoch: number };
+
+/** Work folders, of this disk and of a bucket. */
+export const scanWork = (root: string): Promise<FoundWork[]> =>
+  findWork(root, async (folder) => [
+    ...new Set([...(await foldersIn(folder)), ...(await foldersOnDisk(folder))]),
+  ]);
+
+/** The same of this disk alone. */
+export const scanWorkOnDisk = (root: string): Promise<FoundWork[]> => findWork(root, foldersOnDisk);
+
+async function findWork(
+  root: string,
+  listFolders: (folder: string) => Promise<string[]>,
+): Promise<FoundWork[]> {
+  const folders: FoundWork[] = [];
+  for (const experiment of await listFolders(join(root, 'work'))) {
+    for (const name of await listFolders(join(root, 'work', experiment))) {
       const work = parseWorkName(name);
       if (work !== undefined)
         folders.push({ path: join(root, 'work', experiment, name), experiment, epoch: work.epoch });

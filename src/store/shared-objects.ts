@@ -1,13 +1,13 @@
 /** Objects of a store whose bucket has them all: this disk has copies of those that were used here. */
-import { lutimes, rename, rm } from 'node:fs/promises';
+import { lstat, lutimes, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { atomicRemove, atomicWrite, makeFolder, syncFolder, temporaryName } from './atomic-write.ts';
 import type { Bucket } from './bucket.ts';
 import type { OnTransferred } from './bucket-transfers.ts';
 import { sha256 } from './canonical-json.ts';
 import { removeExcessCopies } from './copies-limit.ts';
-import { errorCode, undefinedIfMissing, withDiskErrors } from './errors.ts';
-import { readManifest } from './object-integrity.ts';
+import { errorCode, InvalidArtifact, undefinedIfMissing, withDiskErrors } from './errors.ts';
+import { parseManifest, readManifest } from './object-integrity.ts';
 import { canaryPath, manifestPath, objectPath, tombstonePath } from './object-paths.ts';
 import { isFolderRef } from './references.ts';
 import { PathMutexes } from './path-mutexes.ts';
@@ -21,7 +21,8 @@ const fetchMutexes = new PathMutexes();
 /**
  * Puts a copy of an object on this disk, unless it is there. Its bytes are for the caller to check.
  * @returns false if neither this disk nor the bucket has it; always true below no shared folder
- * @throws StoreUnavailable
+ * @throws InvalidArtifact if the bucket has more bytes than the reference or its manifest says: then this disk gets
+ * none, since a part of an object under its name would be damage; StoreUnavailable
  */
 export async function fetchObject(root: string, ref: Ref, onTransferred?: OnTransferred): Promise<boolean> {
   const path = objectPath(root, ref);
@@ -32,7 +33,7 @@ export async function fetchObject(root: string, ref: Ref, onTransferred?: OnTran
     await removeExcessCopies(root);
     return isFolderRef(ref)
       ? fetchFolder(root, ref, { bucket: place.bucket, onTransferred })
-      : fetchFile(path, { bucket: place.bucket, key: place.key, limit: ref.bytes + 1, onTransferred });
+      : fetchFile(path, { bucket: place.bucket, key: place.key, bytes: ref.bytes, onTransferred });
   });
 }
 
@@ -65,16 +66,51 @@ export async function discardCopy(root: string, ref: Ref): Promise<void> {
   await atomicRemove(objectPath(root, ref));
 }
 
-/** Removes a damaged object from disk and bucket, so that whoever makes it again is not told that it is there. */
-export async function discardObject(root: string, ref: Ref): Promise<void> {
-  const { bucket, key } = sharedPlace(objectPath(root, ref))!;
-  if (isFolderRef(ref)) {
-    await bucket.remove(sharedPlace(manifestPath(root, ref))!.key);
-    await removeSharedPath(objectPath(root, ref));
-  } else {
-    await bucket.remove(key);
+/**
+ * Removes an object from the bucket if the bytes there, all of which are read, do not have its name, a hash: whoever
+ * makes it again is then not told that it is there. A copy on this disk proves nothing about them, nor does what a
+ * reference says of their size and number. @throws StoreUnavailable
+ */
+export async function removeIfDamaged(root: string, ref: Ref, onTransferred?: OnTransferred): Promise<void> {
+  const path = objectPath(root, ref);
+  const { bucket, key } = sharedPlace(path)!;
+  if (!isFolderRef(ref)) {
+    if (await isDamaged(bucket, { key, sha256: ref.sha256 }, onTransferred)) await bucket.remove(key);
+    return;
   }
-  await discardCopy(root, ref);
+  const manifest = { key: sharedPlace(manifestPath(root, ref))!.key, sha256: ref.sha256 };
+  if (!(await isFolderDamaged(bucket, { key, manifest }, onTransferred))) return;
+  await bucket.remove(manifest.key);
+  await removeSharedPath(path);
+}
+
+/** A key, and the hash that its bytes should have. */
+type Named = { key: string; sha256: string };
+
+async function isFolderDamaged(
+  bucket: Bucket,
+  { key, manifest }: { key: string; manifest: Named },
+  onTransferred?: OnTransferred,
+): Promise<boolean> {
+  const text = await bucket.read(manifest.key);
+  if (text === undefined) return false;
+  if (sha256(text) !== manifest.sha256) return isDamaged(bucket, manifest);
+  for (const { path, sha256 } of parseManifest(text, bucket.address(manifest.key), manifest.sha256))
+    if (await isDamaged(bucket, { key: `${key}/${path}`, sha256 }, onTransferred)) return true;
+  return false;
+}
+
+/** Whether the bucket has other bytes than it should, and nobody has replaced them while they were read. */
+async function isDamaged(
+  bucket: Bucket,
+  { key, sha256 }: Named,
+  onTransferred?: OnTransferred,
+): Promise<boolean> {
+  const before = await bucket.measure(key);
+  const actual = await bucket.hash(key, onTransferred);
+  if (before === undefined || actual === undefined || actual === sha256) return false;
+  const after = await bucket.measure(key);
+  return after?.etag === before.etag && after.modifiedMs === before.modifiedMs;
 }
 
 async function fetchFolder(
@@ -95,7 +131,7 @@ async function fetchFolder(
       const target = join(staged, file.path);
       await makeFolder(dirname(target));
       const key = `${sharedPlace(path)!.key}/${file.path}`;
-      const source = { bucket, key, limit: file.bytes + 1, onTransferred };
+      const source = { bucket, key, bytes: file.bytes, onTransferred };
       if (!(await fetchFile(target, source))) return false;
     }
     await fetchCanary(root, ref, bucket);
@@ -113,13 +149,15 @@ async function fetchCanary(root: string, ref: FolderRef, bucket: Bucket): Promis
   if (text !== undefined) await atomicWrite(file, text);
 }
 
-type Source = { bucket: Bucket; key: string; limit: number; onTransferred: OnTransferred | undefined };
+type Source = { bucket: Bucket; key: string; bytes: number; onTransferred: OnTransferred | undefined };
 
-async function fetchFile(path: string, { bucket, key, limit, onTransferred }: Source): Promise<boolean> {
+async function fetchFile(path: string, { bucket, key, bytes, onTransferred }: Source): Promise<boolean> {
   await makeFolder(dirname(path));
   const staged = temporaryName(dirname(path));
   try {
-    if (!(await bucket.download(key, staged, limit, onTransferred))) return false;
+    if (!(await bucket.download(key, staged, bytes + 1, onTransferred))) return false;
+    if ((await lstat(staged)).size > bytes)
+      throw new InvalidArtifact(bucket.address(key), `it has more than the ${bytes} bytes that are expected`);
     await withDiskErrors(path, async () => {
       await rename(staged, path);
       await syncFolder(dirname(path));

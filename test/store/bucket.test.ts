@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { requireOneWinner } from '../../src/store/bucket-probe.ts';
 import { FakeS3 } from '../../test-support/fake-s3.ts';
+import type { S3Answer } from '../../test-support/fake-s3.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const text = (value: string): Buffer => Buffer.from(value);
@@ -127,4 +128,47 @@ test('a bucket whose conditional writes do not hold is refused by name', async (
   await expect(requireOneWinner(bucket)).rejects.toThrow(
     /s3:\/\/runs\/.*of 32 writers that created one object at once 32 were told that they did/,
   );
+});
+
+const proxyAnswers: Record<string, S3Answer> = {
+  'a text': { status: 404, data: text('404 page not found') },
+  'a page': { status: 404, headers: { 'content-type': 'text/html' }, data: text('<html>Not Found</html>') },
+  'another code': { status: 404, data: text('<?xml version="1.0"?><Error><Code>NotFound</Code></Error>') },
+  'an empty body': { status: 404 },
+  'a bucket that is gone': { status: 404, data: text('<Error><Code>NoSuchBucket</Code></Error>') },
+};
+
+test.each(Object.entries(proxyAnswers))(
+  'a 404 with %s is not taken for an object that does not exist',
+  async (_, answer) => {
+    await using s3 = await FakeS3.start();
+    const bucket = s3.bucket('', 2);
+    await bucket.put('a', text('bytes'));
+    s3.fault = () => answer;
+    const away = { name: 'StoreUnavailable', retryable: true };
+    const file = join(await temporaryFolder(), 'copy');
+    await expect(bucket.read('a')).rejects.toMatchObject(away);
+    await expect(bucket.measure('a')).rejects.toMatchObject(away);
+    await expect(bucket.download('a', file, 9)).rejects.toMatchObject(away);
+    await expect(bucket.hash('a')).rejects.toMatchObject(away);
+    await expect(bucket.list('')).rejects.toMatchObject(away);
+    await expect(bucket.remove('a')).rejects.toMatchObject(away);
+    await expect(bucket.create('a', text('bytes'))).rejects.toMatchObject(away);
+    s3.fault = () => undefined;
+    expect((await bucket.read('a'))?.toString()).toBe('bytes');
+  },
+);
+
+test('a server without request ids is asked by a GET whether an object does not exist', async () => {
+  await using s3 = await FakeS3.start();
+  const bucket = s3.bucket();
+  await bucket.put('a', text('bytes'));
+  const entry = await bucket.measure('a');
+  expect(await bucket.measure('b')).toBeUndefined();
+  expect(s3.counts).toEqual({ PUT: 1, HEAD: 2 });
+  s3.givesRequestIds = false;
+  expect(await bucket.measure('b')).toBeUndefined();
+  expect(s3.counts).toEqual({ PUT: 1, HEAD: 3, GET: 1 });
+  s3.fault = ({ method }) => (method === 'HEAD' ? { status: 404 } : undefined);
+  expect(await bucket.measure('a')).toEqual(entry);
 });

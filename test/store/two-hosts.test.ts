@@ -15,21 +15,13 @@ import { readCanary, writeCanary } from '../../src/store/canaries.ts';
 import { limitCopies, removeExcessCopies } from '../../src/store/copies-limit.ts';
 import { openWork } from '../../src/store/work-folder.ts';
 import { FakeS3 } from '../../test-support/fake-s3.ts';
+import { sharedBucket } from './shared-bucket.ts';
 import { someKey } from './some-key.ts';
 import { collect, filesIn, temporaryFolder } from './temporary-folder.ts';
 import { hostsOf, line, sharedDisk, twoHostsContract } from './two-hosts.ts';
-import type { TwoHomes } from './two-hosts.ts';
 
 twoHostsContract('two hosts that share a disk', sharedDisk);
 twoHostsContract('two hosts that share a bucket', sharedBucket);
-
-async function sharedBucket(): Promise<TwoHomes & { s3: FakeS3 }> {
-  const s3 = await FakeS3.start();
-  const homes: [string, string] = [await temporaryFolder(), await temporaryFolder()];
-  for (const home of homes)
-    shareHome(s3.bucket('team'), { store: join(home, 'store'), runs: join(home, 'runs') });
-  return { s3, homes, [Symbol.asyncDispose]: () => s3[Symbol.asyncDispose]() };
-}
 
 describe('copies on the disk of a host', () => {
   test('a damaged copy is fetched again, and an object that is damaged in the bucket is made again', async () => {
@@ -215,5 +207,23 @@ describe('a run that is copied between stores', () => {
     expect(await new PhaseCache(store).lookup(someKey({ experiment: 'a' }))).toEqual(epochs[4]!.checkpoint);
     expect(await readCanary(store, epochs[4]!.checkpoint)).toEqual({ text: 'canary' });
     await expect(copyRun('b', made.root, hosted)).rejects.toThrow(/there is no run "b"/);
+  });
+
+  test('takes the place of no other run, and of none that has continued', async () => {
+    const [made, target] = [await someStore(), await someStore()];
+    await made.someRun('a', 2);
+    const { run, ledger } = await target.someRun('a', 3);
+    await run.writeRetunes([{ fromEpoch: 2, set: { epochs: 9 }, time: '2026-01-01T00:00:00.000Z' }]);
+    const files = [run.experimentFile, run.ledgerFile, run.retunesFile];
+    const contents = () => Promise.all(files.map((file) => readFile(file, 'utf8')));
+    const before = await contents();
+    await expect(copyRun('a', made.root, target.root)).rejects.toThrow(/run: "a": line 3 of the ledger in/);
+    expect(await contents()).toEqual(before);
+    const anchor = await run.writeExperiment({ name: 'another' });
+    await cutLedger(run, ledger, 0, { reason: 'test' });
+    await run.ledger(anchor).append(line(0));
+    const another = await contents();
+    await expect(copyRun('a', made.root, target.root)).rejects.toThrow(/another experiment file/);
+    expect(await contents()).toEqual(another);
   });
 });

@@ -45,7 +45,8 @@ export function createOpenEpoch(dependencies: Dependencies) {
     await wakeServers(dependencies, experiment.serving);
     const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
     const { quotas, store } = dependencies;
-    const within = settingsWithinQuotas(settings, quotas, store, { lines, tokens: last?.state.tokens ?? 0 });
+    const use = { lines, tokens: last?.state.tokens ?? 0 };
+    const within = await settingsWithinQuotas(settings, quotas, store, use);
     if (within.reason !== null && nextEpoch <= settings.epochs)
       await folder.appendEvent({ type: 'quota', epoch: last?.epoch ?? 0, reason: within.reason });
     return { run: { id, experiment: await store.putJson(experiment) }, settings: within.settings, last };
