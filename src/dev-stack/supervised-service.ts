@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../runtime/process-identity.ts';
+import type { HangWatch } from './hang-watch.ts';
 import { endProcess, lastLogLines, launchProcess, signalGroup } from './processes.ts';
 import type { Launch, Launched } from './processes.ts';
 import type { RecordedProcess, ServiceName } from './record.ts';
@@ -13,6 +14,7 @@ const NOTE_SECONDS = 30;
 const BACKOFF_MS = 150;
 /** A process that lived for a shorter time has failed to start, even if it answered. */
 const STEADY_SECONDS = 20;
+const HANG = 'hung (it said that it was stuck, and used no processor) and was ended';
 
 export interface Supervision {
   cwd: string;
@@ -129,10 +131,10 @@ export class SupervisedService {
     let startedAt = performance.now();
     while (this.#process !== null) {
       const process = this.#process;
-      while (!this.#stopping && isAlive(process)) await sleep(POLL_MS);
+      const hung = await this.#untilEnded(process);
       if (this.#isStopping()) return;
       failures = performance.now() - startedAt < STEADY_SECONDS * 1000 ? failures + 1 : 1;
-      const ending = (await this.#launched?.ending()) ?? 'ended';
+      const ending = hung ? HANG : ((await this.#launched?.ending()) ?? 'ended');
       if (this.#isStopping()) return;
       // What it started may outlive it, with its memory.
       signalGroup(process, 'SIGKILL');
@@ -155,6 +157,20 @@ export class SupervisedService {
         return;
       }
     }
+  }
+
+  /** Waits until the process has ended; one that hangs is ended. @returns whether it hung */
+  async #untilEnded(process: RecordedProcess): Promise<boolean> {
+    const { hangWatch } = this.#service;
+    hangWatch?.reset();
+    while (!this.#stopping && isAlive(process)) {
+      await sleep(POLL_MS);
+      if ((await hangWatch?.look(process.pid)) !== true || this.#isStopping()) continue;
+      this.#work = this.#end().catch(() => undefined);
+      await this.#work;
+      return true;
+    }
+    return false;
   }
 
   /** A method, because the compiler does not expect the field to change during an await. */
@@ -194,6 +210,8 @@ export interface Service {
   answers(): Promise<boolean>;
   /** Called once it answers, whether it was started or adopted. */
   prepare?(): Promise<void>;
+  /** Of a service that can live and answer, and yet do nothing any more. */
+  hangWatch?: HangWatch;
   /** Ports in use, which the next stack of this home reuses. */
   ports?(): Record<string, number>;
   readySeconds: number;

@@ -4,6 +4,7 @@ import type { Endpoint, EndpointList, EndpointsSource } from '../config/endpoint
 import { readSecret, readSecretFile } from '../config/secrets.ts';
 import { endpointOf } from '../validation/server-address.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
+import { shortReason } from './outage-reason.ts';
 import { ModelUnavailable } from './policy-client.ts';
 
 /** What a file says of a server. */
@@ -21,7 +22,8 @@ export interface PermittedServer {
 
 /**
  * The servers that a file names, at least one.
- * @throws EndpointRefused, InvalidConfig for a list or a key that cannot be read
+ * @throws EndpointRefused; for a list or a key that cannot be read InvalidConfig to a command, ModelUnavailable in a
+ * worker; InvalidConfig for a key variable beside `endpoint:NAME`, which only the file can correct
  */
 export type ResolveServers = (reference: ServerReference) => PermittedServer[];
 
@@ -47,12 +49,43 @@ export const permitServer =
     }
   };
 
+/** Reads what the operator has written. @param what it is, for people */
+type ReadSetting = <Value>(what: string, read: () => Value) => Value;
+
+/**
+ * A setting of the operator as it is now, in a worker. While it is wrong it is waited for, as a server that is away:
+ * whoever runs the worker can mend it, and whoever started the run cannot.
+ * @param what is waited for, for people
+ * @throws ModelUnavailable
+ */
+export const readOperatorSetting: ReadSetting = (what, read) => {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidConfig)) throw error;
+    const reason = shortReason(error.message);
+    throw new ModelUnavailable(`${what}: ${reason}`, { cause: error, server: what, reason });
+  }
+};
+
+/** For a command, whose user can mend what is wrong. */
+export const serverResolver = (source: EndpointsSource, environment: NodeJS.ProcessEnv): ResolveServers =>
+  createResolver(source, environment, (_, read) => read());
+
+/** For a worker: its runs wait until its operator has mended what is wrong. */
+export const workerResolver = (source: EndpointsSource, environment: NodeJS.ProcessEnv): ResolveServers =>
+  createResolver(source, environment, readOperatorSetting);
+
 /** The list, and the keys that it names, are read at each call, so a change needs no restart. */
-export function serverResolver(source: EndpointsSource, environment: NodeJS.ProcessEnv): ResolveServers {
+function createResolver(
+  source: EndpointsSource,
+  environment: NodeJS.ProcessEnv,
+  readSetting: ReadSetting,
+): ResolveServers {
   return ({ baseUrl, apiKeyEnv }) => {
-    const list = readEndpoints(source);
+    const list = readSetting("the operator's list of endpoints", () => readEndpoints(source));
     const keyOf = (endpoint: Endpoint, address: string): string | undefined =>
-      readKey(endpoint, address, environment);
+      readSetting(`the key of ${shown(address)}`, () => readKey(endpoint, address, environment));
     return [baseUrl].flat().flatMap((address) => {
       const name = endpointOf(address);
       if (name !== undefined) {

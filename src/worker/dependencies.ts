@@ -4,7 +4,7 @@ import type { Dependencies } from '../activities/dependencies.ts';
 import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
 import { modelFolderCheck } from '../config/permitted-folders.ts';
 import { readSecret } from '../config/secrets.ts';
-import { permitServer, serverResolver } from '../inference/endpoints.ts';
+import { permitServer, workerResolver } from '../inference/endpoints.ts';
 import { Python } from '../processes/python.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../runs/result-folders.ts';
 import { RunFolder } from '../runs/run-folder.ts';
@@ -38,7 +38,7 @@ export function createDependencies(
   const python = new Python(settings.python, environment);
   const { metrics } = options;
   mkdirSync(devices, { recursive: true });
-  const resolveServers = serverResolver(settings.endpoints, environment);
+  const resolveServers = workerResolver(settings.endpoints, environment);
   return {
     // To hash, send or fetch a checkpoint of many gigabytes takes longer than a heartbeat's timeout, and is progress.
     store: new ObjectStore(store, {

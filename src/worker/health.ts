@@ -3,8 +3,9 @@ import type { NativeConnection, Worker } from '@temporalio/worker';
 import { createBoundedServer } from '../async/bounded-server.ts';
 
 /**
- * Serves GET /health: 200 while every queue is polled (by name: `polling`), 503 otherwise. A process that is
- * up but does not poll is not healthy.
+ * Serves GET /health: 200 while every queue is polled (by name: `polling`), 503 otherwise; a process that is up but
+ * does not poll is not healthy. And GET /live: 200 as long as this process answers. A worker that waits for Temporal
+ * lives: a restart would not end the wait, and would leave the jobs that it watches alone.
  */
 export function serveHealth(port: number, queues: () => Promise<Record<string, string>>): Promise<Server> {
   const server = createBoundedServer((request, response) => {
@@ -12,11 +13,15 @@ export function serveHealth(port: number, queues: () => Promise<Record<string, s
       response.writeHead(400).end('Host: expected a name of the loopback, such as 127.0.0.1');
       return;
     }
+    if (request.url === '/live') {
+      response.writeHead(200, JSON_TYPE).end('{"live":true}');
+      return;
+    }
     void queues().then((workers) => {
       const healthy =
         Object.keys(workers).length > 0 && Object.values(workers).every((state) => state === 'polling');
       const status = healthy ? 200 : 503;
-      response.writeHead(request.url === '/health' ? status : 404, { 'content-type': 'application/json' });
+      response.writeHead(request.url === '/health' ? status : 404, JSON_TYPE);
       response.end(JSON.stringify({ healthy, workers }));
     });
   });
@@ -25,6 +30,8 @@ export function serveHealth(port: number, queues: () => Promise<Record<string, s
     server.listen(port, '127.0.0.1', () => resolve(server));
   });
 }
+
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** A web page that points a name of its own at the loopback sends that name. */
 const isLoopback = (host = ''): boolean => /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i.test(host);

@@ -10,6 +10,7 @@ import { createAdapterServer } from '../inference/create-adapter-server.ts';
 import { createPolicyClient } from '../inference/create-policy-client.ts';
 import { createEmbeddingClient } from '../inference/embedding-client.ts';
 import type { EmbeddingClient } from '../inference/embedding-client.ts';
+import { readOperatorSetting } from '../inference/endpoints.ts';
 import type { PermittedServer, ResolveServers } from '../inference/endpoints.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import { askBaseModel } from '../inference/model-cards.ts';
@@ -38,7 +39,7 @@ type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
 /** Sends a request that takes at most so many milliseconds, and keeps the attempt alive meanwhile. */
 export type SendRequest = <Result>(limitMs: number, request: () => Promise<Result>) => Promise<Result>;
 
-/** The token that one of this worker's own servers asks for. */
+/** The token that one of this worker's own servers asks for. @throws InvalidConfig */
 export type TokenOf = (variable: 'GENENV_POLICY_TOKEN' | 'GENENV_VLLM_TOKEN') => string | undefined;
 
 export interface ClientOptions {
@@ -64,12 +65,15 @@ export function createModelClients(
       loads.set(server.baseUrl, load);
       return { client: create(server), load };
     });
+  const ownServer = (baseUrl: string, variable: Parameters<TokenOf>[0]): PermittedServer[] => [
+    { baseUrl, apiKey: readOperatorSetting(variable, () => tokenOf(variable)) },
+  ];
   const permittedServers = (serving: Serving): PermittedServer[] => {
     if ('type' in serving && serving.type === 'embedded')
-      return [{ baseUrl: policyServer, apiKey: tokenOf('GENENV_POLICY_TOKEN') }];
+      return ownServer(policyServer, 'GENENV_POLICY_TOKEN');
     const { baseUrl, apiKeyEnv = null } = serving;
     if (baseUrl !== undefined) return resolveServers({ baseUrl, apiKeyEnv });
-    if (vllmServer !== undefined) return [{ baseUrl: vllmServer, apiKey: tokenOf('GENENV_VLLM_TOKEN') }];
+    if (vllmServer !== undefined) return ownServer(vllmServer, 'GENENV_VLLM_TOKEN');
     throw new ModelUnavailable(
       'no vLLM runs in the stack of this worker (serving.type "vllm" without baseUrl): `genenv run FILE` ' +
         'starts one, and so does `genenv up FILE` after `genenv down`',

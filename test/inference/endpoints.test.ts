@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { serverResolver } from '../../src/inference/endpoints.ts';
+import { serverResolver, workerResolver } from '../../src/inference/endpoints.ts';
+import type { ResolveServers } from '../../src/inference/endpoints.ts';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'genenv-endpoints-'))));
@@ -154,5 +155,58 @@ describe('the list', () => {
     const ask = () => resolverOf(content)({ baseUrl: 'endpoint:vllm', apiKeyEnv: null });
     expect(ask).toThrow(`endpoints: ${field}`);
     expect(ask).not.toThrow('secret@');
+  });
+});
+
+describe('what the operator can mend', () => {
+  const home = () => join(folder, 'endpoints.json');
+  const key = () => join(folder, 'key');
+  const good = JSON.stringify({ endpoints: { e: { baseUrl: 'http://e/v1', apiKeyEnv: 'KEY' } } });
+  const reference = { baseUrl: 'endpoint:e', apiKeyEnv: null };
+  const errorOf = (resolve: ResolveServers): unknown => {
+    try {
+      return resolve(reference);
+    } catch (error) {
+      return error;
+    }
+  };
+  const LIST = "the operator's list of endpoints";
+
+  it.each<[string, string, () => void, RegExp]>([
+    ['no list of this form', LIST, () => writeFileSync(home(), '{"endpoint": {}}'), /^endpoints: endpoint: /],
+    ['half a list', LIST, () => writeFileSync(home(), good.slice(0, 40)), /endpoints\.json: expected JSON/],
+    ['an empty list', LIST, () => writeFileSync(home(), ''), /endpoints\.json: expected JSON/],
+    ['an empty key', 'the key of endpoint:e', () => writeFileSync(key(), ''), /^KEY_FILE: the content of/],
+    ['half a line', 'the key of endpoint:e', () => writeFileSync(key(), 'a b'), /printable ASCII/],
+    ['no key', 'the key of endpoint:e', () => rmSync(key()), /cannot be read \(ENOENT\)/],
+  ])('ends no run of a worker, and is refused by a command: %s', (_, server, spoil, reason) => {
+    const source = { variable: undefined, homeFile: home() };
+    const resolvers = [workerResolver, serverResolver].map((create) => create(source, { KEY_FILE: key() }));
+    const [inWorker, inCommand] = resolvers as [ResolveServers, ResolveServers];
+    writeFileSync(home(), good);
+    writeFileSync(key(), 'first');
+    spoil();
+    const refused = errorOf(inCommand);
+    expect(refused).toMatchObject({
+      name: 'InvalidConfig',
+      message: expect.stringMatching(reason) as string,
+    });
+    expect(errorOf(inWorker)).toMatchObject({
+      name: 'ModelUnavailable',
+      server,
+      reason: expect.stringMatching(reason) as string,
+      cause: { name: 'InvalidConfig' },
+    });
+
+    writeFileSync(home(), good);
+    writeFileSync(key(), 'second');
+    expect(inWorker(reference)).toEqual([{ baseUrl: 'http://e/v1', apiKey: 'second' }]);
+  });
+
+  it('is not what a file of a run says itself: a key beside the name of an endpoint', () => {
+    for (const create of [workerResolver, serverResolver])
+      expect(() =>
+        create({ variable: good, homeFile: '' }, { KEY: 'k' })({ ...reference, apiKeyEnv: 'KEY' }),
+      ).toThrow(expect.objectContaining({ name: 'InvalidConfig' }));
   });
 });

@@ -9,6 +9,12 @@ import { queues } from '../../src/workflows/activity-proxies.ts';
 import { schemaProblems } from '../../test-support/kubernetes-schemas.ts';
 import { read } from './repository.ts';
 
+interface Probe {
+  exec: { command: string[] };
+  periodSeconds: number;
+  failureThreshold?: number;
+}
+
 interface KubernetesObject {
   kind: string;
   metadata: { name: string };
@@ -22,7 +28,13 @@ interface KubernetesObject {
       spec: {
         serviceAccountName?: string;
         automountServiceAccountToken?: boolean;
-        containers: { image: string; args: string[]; volumeMounts: { name: string; mountPath: string }[] }[];
+        containers: {
+          image: string;
+          args: string[];
+          volumeMounts: { name: string; mountPath: string }[];
+          readinessProbe: Probe;
+          livenessProbe: Probe;
+        }[];
         volumes: { name: string; persistentVolumeClaim?: { claimName: string } }[];
       };
     };
@@ -80,6 +92,18 @@ describe('infra/kubernetes', () => {
         Object.entries(queues).map(([name, queue]) => [`genenv-worker-${name}`, [['temporal', queue]]]),
       ),
     );
+  });
+
+  it('restarts a worker that does not answer, and none that waits for Temporal', () => {
+    const port = named('ConfigMap', 'genenv-settings').data!.GENENV_HEALTH_PORT!;
+    const asks = (path: string): unknown =>
+      expect.stringContaining(`fetch('http://127.0.0.1:${port}${path}')`);
+    for (const { spec } of ofKind('Deployment')) {
+      const { readinessProbe, livenessProbe } = spec.template.spec.containers[0]!;
+      expect(readinessProbe.exec.command).toEqual(['node', '-e', asks('/health')]);
+      expect(livenessProbe.exec.command).toEqual(['node', '-e', asks('/live')]);
+      expect(livenessProbe.periodSeconds * livenessProbe.failureThreshold!).toBeGreaterThanOrEqual(300);
+    }
   });
 
   it('scales no queue to nothing while a workflow runs', () => {

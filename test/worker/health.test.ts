@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Server } from 'node:http';
 import { serveHealth } from '../../src/worker/health.ts';
 
@@ -11,10 +11,10 @@ beforeEach(async () => {
 afterEach(() => void server.close());
 
 /** fetch sends no other host than the one that it connects to. */
-const answerTo = (host: string): Promise<{ status: number | undefined; text: string }> =>
+const answerTo = (host: string, path = '/health'): Promise<{ status: number | undefined; text: string }> =>
   new Promise((resolve, reject) => {
     const { port } = server.address() as AddressInfo;
-    request({ host: '127.0.0.1', port, path: '/health', headers: { host } }, (response) => {
+    request({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
       let text = '';
       response
         .setEncoding('utf8')
@@ -36,7 +36,20 @@ test.each([
   'localhost@evil.example',
   '127.0.0.1:8080, a',
 ])('a page that calls this machine %s learns nothing', async (host) => {
-  const answer = await answerTo(host);
-  expect(answer.status).toBe(400);
-  expect(answer.text).not.toContain('polling');
+  for (const path of ['/health', '/live']) {
+    const answer = await answerTo(host, path);
+    expect(answer.status).toBe(400);
+    expect(answer.text).not.toMatch(/polling|live/);
+  }
+});
+
+test('a worker that waits for Temporal is not healthy, but lives', async () => {
+  const queues = vi.fn(() => Promise.resolve({ llm: 'the server does not answer: UNAVAILABLE' }));
+  server.close();
+  server = await serveHealth(0, queues);
+  expect(await answerTo('localhost', '/live')).toEqual({ status: 200, text: '{"live":true}' });
+  // Nobody was asked, who could take long to answer.
+  expect(queues).not.toHaveBeenCalled();
+  expect(await answerTo('localhost')).toMatchObject({ status: 503 });
+  expect(await answerTo('localhost', '/other')).toMatchObject({ status: 404 });
 });

@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { HangWatch } from '../hang-watch.ts';
 import { tryPort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
 import type { StackPaths } from '../record.ts';
@@ -12,6 +13,7 @@ export class PolicyServerService implements Service {
   readonly title = 'Policy server';
   readonly readySeconds = 240;
   readonly graceSeconds = 15;
+  readonly hangWatch = new HangWatch(() => this.#isStuck());
   readonly #trainer: TrainerPackage;
   readonly #paths: StackPaths;
   readonly #token: string;
@@ -57,10 +59,17 @@ export class PolicyServerService implements Service {
   async answers(): Promise<boolean> {
     if (this.#port === 0)
       this.#port = (JSON.parse(readFileSync(this.#paths.policyServerPort, 'utf8')) as { port: number }).port;
-    const response = await fetch(`http://127.0.0.1:${this.#port}/health`, {
-      signal: AbortSignal.timeout(2_000),
-    });
-    return response.ok;
+    return (await this.#health()).ok;
+  }
+
+  /** Whether its engine has been at one piece of work for longer than any is expected to take. */
+  async #isStuck(): Promise<boolean> {
+    const response = await this.#health();
+    return response.status === 503 && ((await response.json()) as { status?: string }).status === 'stuck';
+  }
+
+  #health(): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.#port}/health`, { signal: AbortSignal.timeout(2_000) });
   }
 
   prepare(): Promise<void> {
