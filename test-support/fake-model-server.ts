@@ -138,9 +138,10 @@ export class FakeModelServer extends FakeServer {
 
   /** Undefined if there is nothing at that address. */
   #replyTo(url: string | undefined, body: Buffer): Reply | undefined {
-    const { chat, contextLength = null, seedRule } = this.#options;
+    const { baseModel, chat, contextLength = null, seedRule } = this.#options;
     const named = /^\/v1\/models\/([^/]+)$/.exec(url ?? '')?.[1];
-    if (named !== undefined && seedRule === 'embedded') return this.#card(decodeURIComponent(named));
+    if (named !== undefined && (seedRule === 'embedded' || baseModel === undefined))
+      return this.#card(decodeURIComponent(named));
     switch (url) {
       case '/is_sleeping':
         return { status: 200, body: { is_sleeping: this.isAsleep } };
@@ -203,9 +204,8 @@ export class FakeModelServer extends FakeServer {
   }
 
   /** The embedded server names each model by itself. */
-  #card(id: string): Reply | undefined {
-    const { contextLength } = this.#options;
-    if (contextLength === undefined) return undefined;
+  #card(id: string): Reply {
+    const { contextLength = null } = this.#options;
     return { status: 200, body: { id, object: 'model', created: 0, max_model_len: contextLength } };
   }
 

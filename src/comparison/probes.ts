@@ -1,4 +1,3 @@
-import { finishNow } from '../async/long-computation.ts';
 import type { LongComputation } from '../async/long-computation.ts';
 import { TARGET_BAND } from '../coevolution/success-band.ts';
 import { deriveSeed } from '../numerics/random.ts';
@@ -35,13 +34,7 @@ export interface ProbeSummary {
   stratified: StratifiedSignal | null;
 }
 
-/** Sums up the probes of each arm. @param alpha target success rate of an arm */
-export const summarizeProbes = (
-  agents: readonly ProbedAgent[],
-  alpha: (arm: string) => number,
-): ProbeSummary[] => finishNow(computeProbeSummaries(agents, alpha));
-
-/** `summarizeProbes` as a long computation. */
+/** Sums up the probes of each arm, as a long computation. @param alpha target success rate of an arm */
 export function* computeProbeSummaries(
   agents: readonly ProbedAgent[],
   alpha: (arm: string) => number,

@@ -22,7 +22,7 @@ export interface SeedDifference extends SeedEstimate {
    * single seed, and where some seeds are censored.
    */
   p: number | null;
-  /** p after Holm's correction for all tests of its table; null if it is not tested there. */
+  /** p after Holm's correction for all tests of its page; null if it is not tested there. */
   adjusted: number | null;
 }
 

@@ -18,7 +18,13 @@ export const sweptSummarySchema = z.object({
       z.object({
         arm: z.string().max(1_000),
         runs: z
-          .array(z.object({ seed: z.int(), figures: z.record(z.string().max(1_000), z.number().nullable()) }))
+          .array(
+            z.object({
+              seed: z.int(),
+              figures: z.record(z.string().max(1_000), z.number().nullable()),
+              reached: z.boolean(),
+            }),
+          )
           .max(100),
         courses: z.object({ success: z.array(z.number().nullable()).max(100_000) }),
       }),
@@ -53,7 +59,8 @@ export interface Sweep {
 /**
  * How the difference of two arms depends on how hard the tasks are that a run begins with: a point for each
  * comparison that has both arms.
- * @throws InvalidConfig if no comparison has a pair, or one says nothing of its first tasks
+ * @throws InvalidConfig if no comparison has a pair, one says nothing of its first tasks, or the figure is of a
+ * threshold that a seed did not come to
  */
 export function sweep(
   summaries: readonly SweptSummary[],
@@ -83,6 +90,11 @@ function pointOf(
   const p0 = measured(base?.courses.success ?? [])[0];
   if (p0 === undefined)
     throw new InvalidConfig(`sweep: ${name}: its baseline ${baseline} has no success in epoch 1`);
+  if (measure === 'rolloutsToThreshold' && [...arm.runs, ...against.runs].some(({ reached }) => !reached))
+    throw new InvalidConfig(
+      `sweep: --measure: got ${measure}; ${name} has seeds of ${pair.arm} or ${pair.against} that did not come to ` +
+        'its threshold: expected another measure',
+    );
   const seeds = arm.runs.map(({ seed }) => seed);
   const figuresOf = ({ runs }: typeof arm): (number | null)[] =>
     seeds.map((seed) => runs.find((run) => run.seed === seed)?.figures[measure] ?? null);

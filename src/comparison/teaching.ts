@@ -2,6 +2,7 @@
 import type { SuccessBinArm } from '../config/arms.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
+import { ROUNDING } from '../numerics/preconditions.ts';
 import { estimateDifference } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import { claimVerdict, isAbove } from './claim-rules.ts';
@@ -28,8 +29,6 @@ export interface Bin {
 const NEAR = 0.1;
 /** Bins at least this far from α must teach less. */
 const FAR = 0.3;
-/** p̂ is a mean of fractions. */
-const ROUNDING = 1e-9;
 
 /** The bins of a comparison: one set for each way in which agents are trained. */
 export function binsOf({ arms, experiments }: Pick<ClaimEvidence, 'arms' | 'experiments'>): Bins[] {

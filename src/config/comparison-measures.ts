@@ -61,6 +61,9 @@ export const probesSchema = z
 
 const measures = ['crossPlay', 'probes'] as const;
 
+/** Each is some 25 events of the comparison's history, which Temporal ends at 51,200. */
+const MAX_CHECKPOINTS = 500;
+
 /** What a comparison has, and what it measures of that. */
 interface MeasuredRuns {
   seeds: number[];
@@ -75,6 +78,12 @@ export function* measureProblems(plan: MeasuredRuns): Generator<string> {
   for (const name of measures) {
     const measure = plan[name];
     if (measure === null) continue;
+    const checkpoints = measure.arms.length * measure.seeds.length * measure.checkpoints;
+    if (checkpoints > MAX_CHECKPOINTS)
+      yield (
+        `${name}.checkpoints: got ${measure.checkpoints} of ${measure.arms.length} arms under ` +
+        `${measure.seeds.length} seeds; expected at most ${MAX_CHECKPOINTS} in all`
+      );
     yield* repeated(`${name}.seeds`, measure.seeds);
     yield* repeated(`${name}.arms`, measure.arms);
     for (const arm of measure.arms)

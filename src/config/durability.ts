@@ -33,7 +33,8 @@ export const durabilitySchema = z
     maxOutageSeconds: timeLimit
       .optional()
       .describe(
-        'How long a model server may be away before the epoch fails. Left out = it is waited for without end.',
+        'How long a model server or the store may be away before the epoch fails. Left out = it is waited for ' +
+          'without end.',
       ),
   })
   .describe('Units of loss and retry.');

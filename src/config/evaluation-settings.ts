@@ -73,7 +73,8 @@ export const evaluationOptions = {
   maxOutageSeconds: timeLimit
     .optional()
     .describe(
-      'How long a model server may be away before the evaluation fails. Left out = it is waited for without end.',
+      'How long a model server or the store may be away before the evaluation fails. Left out = it is waited for ' +
+        'without end.',
     ),
 };
 

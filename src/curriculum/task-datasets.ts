@@ -156,7 +156,7 @@ const EXAMPLE_TASKS = 8;
  * Asks for variations of a base task in the world's own text, which the model knows from examples alone: so
  * one prompt serves all worlds.
  */
-export function offlinePrompt(
+function offlinePrompt(
   baseTasks: readonly string[],
   seedTask: string,
   count: number,

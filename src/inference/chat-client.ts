@@ -138,7 +138,7 @@ function isJsonObject(text: string): boolean {
 /** Questions in flight at a time: servers limit the rate of requests. */
 const CONCURRENCY = 8;
 /** Seeds below this are accepted by every compatible server. */
-const SEED_LIMIT = 2 ** 31;
+export const SEED_LIMIT = 2 ** 31;
 
 /**
  * A policy client on top of chat completions, a question for each sample: texts alone, for frozen policies. A

@@ -123,7 +123,8 @@ export function createServerClient(
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const failure = toModelError(error, { baseUrl, timeoutMs }, model);
-      if (failure instanceof ModelNotServed) return null;
+      // A server without a list of models; one that was asked for a model alone lacks that model.
+      if (failure instanceof ModelNotServed && !canBatchPrompts) return null;
       throw failure;
     }
   }

@@ -2,6 +2,7 @@
 import { mapConcurrent } from '../async/map-concurrent.ts';
 import type { Answer, Message, Question } from '../formats/chat-messages.ts';
 import { breakControlTokens, breakControlTokensInJson } from '../formats/control-tokens.ts';
+import { SEED_LIMIT } from './chat-client.ts';
 import type { ChatClient } from './chat-client.ts';
 import { PROMPT_TOO_LONG, RequestRefused } from './policy-client.ts';
 import type { PolicyClient } from './policy-client.ts';
@@ -28,8 +29,6 @@ export interface PolicyUnderTest {
 
 /** Questions in flight at a time: servers limit the rate of requests. */
 const CONCURRENCY = 16;
-/** Seeds below this are accepted by every compatible server. */
-const SEED_LIMIT = 2 ** 31;
 
 const TOO_LONG: Answer = { text: '', toolCalls: [], finish_reason: PROMPT_TOO_LONG, tokens: 0 };
 

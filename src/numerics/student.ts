@@ -17,7 +17,8 @@ export function studentCentralShare(t: number, degrees: number): number {
     term *= ((k - 1) / k) * cosine ** 2;
     series += term;
   }
-  return isOdd ? (2 / Math.PI) * (angle + sine * series) : sine * series;
+  // A sum of rounded terms may come out above 1.
+  return Math.min(1, isOdd ? (2 / Math.PI) * (angle + sine * series) : sine * series);
 }
 
 /** The t with a share of `level` in (-t, t): 2.7764 for 0.95 and four degrees of freedom. By bisection. */

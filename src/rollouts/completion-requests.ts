@@ -109,7 +109,7 @@ export async function openCompletionClient(
   let logprobs: Journal<number[]> | undefined;
   let comparisons: Journal<Compared> | undefined;
   const contextLength = await recordedContextLengths(client, (model) =>
-    routes.to(model).client.contextLength(model, signal),
+    send(model, () => routes.to(model).client.contextLength(model, signal)),
   );
   return {
     get usage() {

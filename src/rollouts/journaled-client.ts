@@ -192,10 +192,16 @@ class WorkJournals {
     return new WorkJournals(folder.path, { onDamage, assertCurrent: () => token.assertCurrent() });
   }
 
+  /** If one cannot be opened, all are closed: whoever opens them gets no client that could close them. */
   async open<Entry>(file: string): Promise<Journal<Entry>> {
-    const journal = await Journal.open<Entry>(join(this.#folder, file), this.#options);
-    this.#opened.push(journal);
-    return journal;
+    try {
+      const journal = await Journal.open<Entry>(join(this.#folder, file), this.#options);
+      this.#opened.push(journal);
+      return journal;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

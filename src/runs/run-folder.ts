@@ -13,7 +13,7 @@ import { Ledger } from '../store/ledger.ts';
 import { checkRunId, isRunId, zeroPad } from '../store/phase-cache.ts';
 import { openPlainFile, openToAppend, requirePlainFolder } from '../store/plain-files.ts';
 import { followNoLinksBelow } from '../store/real-place.ts';
-import { refreshCopy, writeShared } from '../store/shared-files.ts';
+import { refreshCopy, removeShared, writeShared } from '../store/shared-files.ts';
 import { sharedPlace } from '../store/shared-folders.ts';
 import { createLine, refreshLines } from '../store/shared-lines.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
@@ -125,6 +125,11 @@ export class RunFolder {
   /** @throws StoreUnavailable */
   async writeFork<Body extends { epoch: number }>(fork: Fork<Body>): Promise<void> {
     await writeShared(this.forkFile, canonicalJson(fork));
+  }
+
+  /** @throws StoreUnavailable */
+  async removeFork(): Promise<void> {
+    await removeShared(this.forkFile);
   }
 
   /** The retunes, in order of the epochs. @throws InvalidArtifact */

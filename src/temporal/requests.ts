@@ -30,6 +30,8 @@ type Events = NonNullable<
 >['events'];
 type HistoryEvent = NonNullable<Events>[number];
 
+/** gRPC's status code. */
+const NOT_FOUND = 5;
 const pageSize = 200;
 /** A run of a workflow continues as new long before. */
 const maxPages = 500;
@@ -49,23 +51,33 @@ export class RequestReader {
   }
 
   /**
-   * The requests to a workflow since the last call, oldest first; all of them at the first call. Includes what
-   * was asked of the run that it continues. @throws ServiceError
+   * Gives `use` the requests to a workflow since the last call, oldest first; all of them at the first call, and
+   * again those that `use` failed with. Includes what was asked of the run that it continues, unless Temporal has
+   * removed it. @throws ServiceError, and what `use` throws
    */
-  async readNew(execution: Execution): Promise<RunRequest[]> {
-    const events = await this.#newEvents(execution);
+  async readNew(execution: Execution, use: (requests: RunRequest[]) => Promise<void> | void): Promise<void> {
+    const newest = new Map<string, number>();
+    await use(await this.#requestsTo(execution, newest));
+    for (const [run, event] of newest) this.#read.set(run, event);
+  }
+
+  /** @param newest gets the newest event by run */
+  async #requestsTo(execution: Execution, newest: Map<string, number>): Promise<RunRequest[]> {
+    const events = await this.#newEvents(execution, newest);
     const [first] = events;
     const started = first?.workflowExecutionStartedEventAttributes;
     const previous = started?.continuedExecutionRunId;
     const earlier = previous
-      ? await this.readNew({ workflowId: execution.workflowId, runId: previous }).catch(() => [])
+      ? await this.#requestsTo({ workflowId: execution.workflowId, runId: previous }, newest).catch(
+          noneIfGone,
+        )
       : [];
     const requests: RunRequest[] = [];
     for (const event of events) requests.push(...(await this.#requestsIn(event)));
     return [...earlier, ...requests];
   }
 
-  async #newEvents(execution: Execution): Promise<HistoryEvent[]> {
+  async #newEvents(execution: Execution, newest: Map<string, number>): Promise<HistoryEvent[]> {
     const newestFirst: HistoryEvent[] = [];
     let nextPageToken: Uint8Array = new Uint8Array();
     const read = this.#read.get(execution.runId ?? '') ?? 0;
@@ -83,7 +95,7 @@ export class RequestReader {
       if (unread.length < events.length || nextPageToken.length === 0) break;
     }
     if (execution.runId !== undefined && newestFirst.length > 0)
-      this.#read.set(execution.runId, Number(newestFirst[0]!.eventId));
+      newest.set(execution.runId, Number(newestFirst[0]!.eventId));
     return newestFirst.reverse();
   }
 
@@ -129,6 +141,12 @@ export class RequestReader {
     const first = answer.history?.events?.[0]?.workflowExecutionStartedEventAttributes;
     return `${first?.identity ?? ''}, by ${parent}`;
   }
+}
+
+/** A history that Temporal has removed after its retention. */
+function noneIfGone(error: unknown): [] {
+  if ((error as { code?: unknown } | undefined)?.code !== NOT_FOUND) throw error;
+  return [];
 }
 
 /** A workflow that asks has no identity. */

@@ -1,11 +1,11 @@
 /**
- * Model servers that are away. Types only, so workflows may import them. Field names are on the wire:
- * failures, signals and queries hold them.
+ * Model servers, and the store, while they are away. Types only, so workflows may import them. Field names are on
+ * the wire: failures, signals and queries hold them.
  */
 
-/** Details of the failure of an activity whose model server is away: its workflow waits, and runs it again. */
+/** Details of the failure of an activity that met a model server or store that is away: its workflow waits. */
 export interface OutageDetails {
-  /** Base URL. */
+  /** Base URL; `the store` of a full disk, or of a bucket. */
   server: string;
   /** In a few words, such as `connection refused`. */
   reason: string;

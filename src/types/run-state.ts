@@ -140,10 +140,10 @@ export const workflowSettingsSchema = z.strictObject({
 });
 export type WorkflowSettings = z.infer<typeof workflowSettingsSchema>;
 
-export const runPlanSchema = z.strictObject({
-  run: runSchema,
-  settings: workflowSettingsSchema,
+/** A run whose file has been checked. */
+export interface RunPlan {
+  run: z.infer<typeof runSchema>;
+  settings: WorkflowSettings;
   /** Whether the worker could register the search attributes. */
-  searchAttributes: z.boolean(),
-});
-export type RunPlan = z.infer<typeof runPlanSchema>;
+  searchAttributes: boolean;
+}

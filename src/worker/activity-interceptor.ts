@@ -9,6 +9,7 @@ import { ModelUnavailable, ServerProblem } from '../inference/policy-client.ts';
 import type { RunEvent } from '../runs/file-schemas.ts';
 import type { WorkerStopped } from '../types/activity-types.ts';
 import type { OutageDetails } from '../types/outage-types.ts';
+import { StoreUnavailable } from '../store/errors.ts';
 import { checkArguments, InvalidInput } from '../validation/checked-input.ts';
 import { abandonIfStalled, isWorkerStopping } from './activity-context.ts';
 import { FailedAttempts } from './failed-attempts.ts';
@@ -28,7 +29,7 @@ const nonRetryable = new Set([
   'NotSerializable',
 ]);
 
-/** The failure that Temporal gets: the error's name as type, whether to retry, and which server is away. */
+/** The failure that Temporal gets: the error's name as type, whether to retry, and what is away. */
 export function toFailure(error: unknown): unknown {
   if (
     !(error instanceof Error) ||
@@ -44,8 +45,16 @@ export function toFailure(error: unknown): unknown {
     nonRetryable: nonRetryable.has(error.name),
     cause: error,
     ...(error instanceof ServerProblem && { details: [outageDetails(error)] }),
+    ...(error instanceof StoreUnavailable && { details: [storeOutage(error)] }),
   });
 }
+
+/** A full disk or a bucket that is away, wherever it was met: one outage for all that wait for it. */
+const storeOutage = ({ message }: StoreUnavailable): OutageDetails => ({
+  server: 'the store',
+  reason: shortReason(message),
+  progressed: false,
+});
 
 /** What the workflow needs to know of a server that it waits for. */
 function outageDetails(error: ServerProblem): OutageDetails {

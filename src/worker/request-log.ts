@@ -10,7 +10,8 @@ const answerMs = 5_000;
 /** Reads requests by the connection of a worker. */
 export function requestReader(connection: NativeConnection, namespace: string): RequestReader['readNew'] {
   const reader = new RequestReader(connection.workflowService, namespace);
-  return (execution) => connection.withDeadline(Date.now() + answerMs, () => reader.readNew(execution));
+  return (execution, use) =>
+    connection.withDeadline(Date.now() + answerMs, () => reader.readNew(execution, use));
 }
 
 /** Activities of a run's workflow after which the requests since the last one are recorded. */
@@ -42,7 +43,7 @@ export function requestLog(
           if (execution && info.workflowType === 'experiment' && recordedAfter.has(info.activityType)) {
             const { workflowId: id } = execution;
             await mutex
-              .runExclusive(async () => record(await readNew(execution), runFolder(id)))
+              .runExclusive(() => readNew(execution, (requests) => record(requests, runFolder(id))))
               .catch((error: unknown) => say(`${id}: who asked for what is not recorded: ${String(error)}`));
           }
         }

@@ -118,7 +118,7 @@ export async function runWorker(
             signal,
             say,
           })
-        : workers[queue]!.run(),
+        : runUntilStopped(workers[queue]!, signal),
     );
     say('worker ready');
     const ended = await Promise.allSettled(running.map((run) => run.finally(stop)));
@@ -126,6 +126,8 @@ export async function runWorker(
   } catch (error) {
     if (error !== signal.reason) throw error;
   } finally {
+    stopping.abort();
+    await endUnused(Object.values(workers), signal);
     health?.close();
     await telemetry.close();
     await dependencies?.suites.close();
@@ -134,6 +136,24 @@ export async function runWorker(
     for (const name of stopSignals) process.off(name, stop);
   }
 }
+
+/** Runs a worker until it is shut down: at once if the stop came while it was made, when it could not be told. */
+export function runUntilStopped(
+  worker: Pick<Worker, 'run' | 'shutdown'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const run = worker.run();
+  if (signal.aborted) worker.shutdown();
+  return run;
+}
+
+/** Ends workers that were made and never run: a connection that they hold cannot be closed. */
+const endUnused = (workers: readonly Worker[], stopped: AbortSignal): Promise<unknown> =>
+  Promise.allSettled(
+    workers
+      .filter((worker) => worker.getState() === 'INITIALIZED')
+      .map((worker) => runUntilStopped(worker, stopped)),
+  );
 
 /**
  * Runs the worker of the workflows, and replaces it by one with an empty cache each time the server was away.
@@ -147,7 +167,7 @@ async function serveWorkflows(
   { watch, signal, say }: { watch: ServerWatch; signal: AbortSignal; say: (message: string) => void },
 ): Promise<void> {
   for (let worker = first; ; worker = await create()) {
-    const run = worker.run();
+    const run = runUntilStopped(worker, signal);
     await Promise.race([run, watch.until(true).then(() => watch.until(false))]);
     if (signal.aborted) return run;
     say('Temporal is away: workflows are read again when it is back');

@@ -1,6 +1,6 @@
 /**
- * Which queue, timeouts and retries each activity has. Workflows call activities only through these proxies,
- * so neither a worker that is told to stop nor a model server that is away costs one of them an attempt.
+ * Which queue, timeouts and retries each activity has. Workflows call activities only through these proxies, so
+ * neither a worker that is told to stop nor a model server or store that is away costs one of them an attempt.
  * Activities that work on files have fixed limits; those of an epoch or an evaluation take theirs from the
  * settings.
  */
@@ -35,8 +35,8 @@ export const queues = {
   gpu: 'genenv-gpu',
 } as const;
 
-/** A model server that is away is waited for by the workflow, not by retries of the server (model-outages.ts). */
-const outageFailures: string[] = ['ModelUnavailable', 'ModelNotServed'];
+/** What is away is waited for by the workflow, not by retries of Temporal (model-outages.ts). */
+const outageFailures: string[] = ['ModelUnavailable', 'ModelNotServed', 'StoreUnavailable'];
 const retry = {
   initialInterval: '200ms',
   backoffCoefficient: 2,
@@ -70,7 +70,7 @@ export const nightActivities = createProxies<NightlyActivities>(fileWork);
 export const comparisonActivities =
   createProxies<Omit<ComparisonActivities, 'summarizeComparison'>>(fileWork);
 
-/** The summary of a comparison. Simulates rankings in one go, seconds for each probed agent. */
+/** The summary of a comparison. Simulates rankings, seconds for each probed agent. */
 export const { summarizeComparison } =
   createProxies<Pick<ComparisonActivities, 'summarizeComparison'>>(slowFileWork);
 
@@ -133,16 +133,22 @@ export function proxyPhaseActivities({
   const experimentId = workflowInfo().workflowId.split('/')[0]!;
   const limits = longWork(experimentId, heartbeatSeconds, maxPhaseAttempts);
   const queueByName: Partial<Record<string, 'llm' | 'gpu'>> = phaseQueues;
-  return createProxies<EpochActivities>(
-    (name) => ({ taskQueue: queues[queueByName[name] ?? 'cpu'], ...limits }),
-    maxOutageSeconds,
-  );
+  return createProxies<EpochActivities>((name) => {
+    const queue = queueByName[name] ?? 'cpu';
+    return { taskQueue: queues[queue], ...limits, ...(queue === 'gpu' && trainingLimit) };
+  }, maxOutageSeconds);
 }
 
 /**
- * Work for hours at most: each activity heartbeats as it makes progress, so a worker that died is noticed
- * within the heartbeat timeout. What waits for one queue under different ids takes turns, if the server
- * supports fairness; a key has at most 64 bytes.
+ * A training job may wait in the queue of a cluster for weeks, and then train for days. It heartbeats all the time,
+ * which shows whether its worker lives. Temporal asks for a limit; this is one that no job reaches.
+ */
+const trainingLimit = { startToCloseTimeout: '365 days' } as const;
+
+/**
+ * Work for hours at most, unless it trains: each activity heartbeats as it makes progress, so a worker that died
+ * is noticed within the heartbeat timeout. What waits for one queue under different ids takes turns, if the
+ * server supports fairness; a key has at most 64 bytes.
  */
 const longWork = (id: string, heartbeatSeconds: number, maximumAttempts: number) =>
   ({
@@ -157,7 +163,7 @@ type Activity = (input: never) => Promise<unknown>;
 
 /**
  * Proxies for all activities of a type, each scheduled again when the worker that ran it was told to stop, and
- * while a model server is away.
+ * while a model server or the store is away.
  */
 function createProxies<Activities extends Record<string, Activity>>(
   options: ActivityOptions | ((name: keyof Activities) => ActivityOptions),

@@ -15,7 +15,7 @@ import type { ComparisonPlan, ComparisonProgress, Summarized } from '../types/co
 import { comparisonActivities, proxyPhaseActivities, summarizeComparison } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
 import { startChildExperiment } from './child-experiment.ts';
-import { mapConcurrently } from './map-concurrent.ts';
+import { mapConcurrent } from './map-concurrent.ts';
 import { comparisonProgressQuery } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { reportText } from './outage-text.ts';
@@ -59,7 +59,7 @@ export async function comparisonWorkflow(file: unknown): Promise<ComparisonResul
     for (const run of plan.crossPlay) crossPlay.push(await playAcrossEpochs(plan, run));
 
     publishProgress({ status: 'probes' });
-    const probes = await mapConcurrently(plan.probes, plan.concurrency, (run) => probeAgents(plan, run));
+    const probes = await mapConcurrent(plan.probes, plan.concurrency, (run) => probeAgents(plan, run));
 
     publishProgress({ status: 'summary' });
     const summary = await summarizeComparison({ id, crossPlay, probes: probes.flat() });
@@ -82,7 +82,7 @@ async function runAll(
   publishProgress: PublishProgress,
 ): Promise<void> {
   let cancellation: unknown;
-  await mapConcurrently(runs, concurrency, async (run) => {
+  await mapConcurrent(runs, concurrency, async (run) => {
     if (cancellation !== undefined) return;
     publishProgress({ running: [...progress.running, run.id] });
     try {
@@ -128,12 +128,12 @@ async function playAcrossEpochs(
   const plan = await comparisonActivities.planCrossPlay({ id, run: armRun });
   const { run, settings, checkpoints, samples } = plan;
   const activities = proxyPhaseActivities(settings);
-  const tasks = await mapConcurrently(checkpoints, concurrency, async ({ epoch, state }) => {
+  const tasks = await mapConcurrent(checkpoints, concurrency, async ({ epoch, state }) => {
     await activities.publishPolicy({ run, policy: state.environment });
     const file = await activities.crossTasks({ run, epoch, state, tasks: plan.tasks });
     return { epoch, file };
   });
-  const rows = await mapConcurrently(checkpoints, concurrency, async ({ epoch, state }) => {
+  const rows = await mapConcurrent(checkpoints, concurrency, async ({ epoch, state }) => {
     await activities.publishPolicy({ run, policy: state.agent });
     return activities.crossPlay({ run, epoch, state, samples, tasks });
   });

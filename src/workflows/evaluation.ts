@@ -25,7 +25,7 @@ import type {
 import type { EvaluationPlan, EvaluationProgress, Scored } from '../types/evaluation-types.ts';
 import { evaluationActivities, proxyCaseActivities } from './activity-proxies.ts';
 import { rootMessage } from './child-epoch.ts';
-import { mapConcurrently } from './map-concurrent.ts';
+import { mapConcurrent } from './map-concurrent.ts';
 import { evaluationProgressQuery } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { outageText } from './outage-text.ts';
@@ -49,7 +49,7 @@ export async function evaluationWorkflow(file: unknown): Promise<Scored> {
       publishProgress((before) => ({ judged: before.judged + 1 }));
       return { ...shard, answered, verdicts };
     };
-    const shards = await mapConcurrently(plan.shards, plan.concurrency, evaluateShard);
+    const shards = await mapConcurrent(plan.shards, plan.concurrency, evaluateShard);
     publishProgress({ status: 'scoring' });
     return evaluationActivities.scoreEvaluation({
       ...evaluationFields(plan),
@@ -76,7 +76,7 @@ export async function rescoringWorkflow({ evaluation: id }: { evaluation: string
       publishProgress((before) => ({ judged: before.judged + 1 }));
       return { suite: shard.suite, ...caseRange(shard), answered, verdicts };
     };
-    const shards = await mapConcurrently(plan.shards, plan.concurrency, judgeShard);
+    const shards = await mapConcurrent(plan.shards, plan.concurrency, judgeShard);
     publishProgress({ status: 'scoring' });
     return evaluationActivities.scoreEvaluation({
       ...evaluationFields(plan),

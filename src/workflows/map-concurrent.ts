@@ -1,5 +1,5 @@
 /** Maps items in their order, at most `limit` at a time. */
-export async function mapConcurrently<Item, Result>(
+export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item) => Promise<Result>,

@@ -1,7 +1,7 @@
 /**
- * Waiting for model servers that are away. An activity that meets one fails at once, its workflow waits and
- * runs it again, without end unless the settings limit an outage. So the workflow knows what it waits for, and
- * shows it; and no activity's attempts are used up by an outage.
+ * Waiting for model servers, and for the store (a full disk, a bucket), while they are away. An activity that
+ * meets one fails at once, its workflow waits and runs it again, without end unless the settings limit an outage.
+ * So the workflow knows what it waits for, and shows it; and no activity's attempts are used up by an outage.
  */
 import {
   ApplicationFailure,
@@ -21,7 +21,7 @@ const hour = 60 * minute;
 
 /**
  * Milliseconds until the next try: 0.2 s, doubled up to 60 s; 300 s after an hour; after a day 1/288 of the
- * outage so far, which is 300 s then. A try is about 13 events, so a year of waiting fits into one history.
+ * outage so far, which is 300 s then. A try is at most 18 events, so a year of waiting fits into one history.
  * @param round tries before, 0 at first
  */
 export function outageDelay(round: number, outageMs: number): number {

@@ -1,4 +1,4 @@
-import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, condition, patched, setHandler } from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import type { FieldValues } from '../config/retune.ts';
 import type { CommittedEpoch, Retuned } from '../types/activity-types.ts';
@@ -33,6 +33,8 @@ export class RunControls {
   readonly #callbacks: ControlCallbacks;
   #closed = false;
   #pendingRetunes = 0;
+  /** Settles with the retune that was asked for last. */
+  #lastRetune: Promise<unknown> = Promise.resolve();
   #runningEpoch: EpochHandle | undefined;
 
   constructor(controlState: ControlState, callbacks: ControlCallbacks) {
@@ -100,8 +102,13 @@ export class RunControls {
 
   async #retune(set: FieldValues): Promise<Retuned> {
     this.#pendingRetunes += 1;
+    const retune = (): Promise<Retuned> => this.#callbacks.retune(set);
+    // One at a time: each reads the run's retunes, and writes them all.
+    const turn =
+      this.#pendingRetunes > 1 && patched('retunes-in-turn') ? this.#lastRetune.then(retune) : retune();
+    this.#lastRetune = turn.catch(() => undefined);
     try {
-      return await this.#callbacks.retune(set);
+      return await turn;
     } finally {
       this.#pendingRetunes -= 1;
     }

@@ -342,6 +342,20 @@ describe('a fork', () => {
     expect(await run.dependencies.runFolder('fork').readExperiment()).toBeUndefined();
   });
 
+  it('is that of its own file, where an earlier start under the id ended before it had written its file', async () => {
+    const run = await someRun();
+    await run.epochs(1);
+    await run.epochs(2);
+    await asFork(run, forkFile({}));
+    const folder = run.dependencies.runFolder('fork');
+    await rm(folder.experimentFile);
+    await asFork(run, forkFile({}, { run: runId, epoch: 0 }));
+    expect(await folder.readFork()).toMatchObject({ epoch: 0 });
+    await rm(folder.experimentFile);
+    await asFork(run, { ...smallFile });
+    expect(await folder.readFork()).toBeUndefined();
+  });
+
   it('of itself is refused', async () => {
     const run = await someRun();
     await expect(asFork(run, forkFile({}, { run: 'fork', epoch: 1 }))).rejects.toMatchObject({

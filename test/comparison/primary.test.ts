@@ -4,17 +4,22 @@ import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
+import type { PrimarySettings } from '../../src/config/primary-comparisons.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
 import { refusalOf } from '../../test-support/refusals.ts';
 import { comparison, runs } from './some-runs.ts';
 import type { Course } from './some-runs.ts';
 
 /** Held-out success at the end of the arm `tuned`, minus that of `random`, by seed. */
-const summaryOf = (differences: readonly number[], margin = 0.02): Summary => {
+const summaryOf = (
+  differences: readonly number[],
+  margin = 0.02,
+  measure: PrimarySettings['measure'] = 'finalHeldOut',
+): Summary => {
   const seeds = differences.map((_, index) => index + 1);
   const plan = {
     ...comparison(seeds),
-    primary: [{ arm: 'tuned', against: 'random', measure: 'finalHeldOut' as const, margin }],
+    primary: [{ arm: 'tuned', against: 'random', measure, margin }],
   };
   const ending = (end: (seed: number) => number): Course => ({
     heldOut: (seed) => [0.1, 0.1, 0.1, end(seed)],
@@ -61,6 +66,15 @@ describe('a comparison that was named beforehand', () => {
     expect(judged([0, 0, 0, 0, 0])).toMatchObject({ narrow: null, verdict: 'equivalent' });
     expect(judged([0, 0, 0, 0])).toMatchObject({ narrow: null, verdict: 'undecided' });
     expect(judged([0.1])).toMatchObject({ narrow: null, p: 1, verdict: 'undecided' });
+  });
+
+  test('is of nothing where a seed did not come to the threshold', () => {
+    // Held-out success ends below .5 under every seed: both arms' figures are the rollouts that are compared.
+    const never = summaryOf([0, 0, 0, 0, 0], 20, 'rolloutsToThreshold').primary[0]!;
+    expect(never).toMatchObject({ bySeed: [0, 0, 0, 0, 0], p: null, narrow: null, verdict: 'undecided' });
+    const differences = [0.3, 0.3, 0.3, 0.3, 0.3, 0.3];
+    const [once] = summaryOf(differences, 0.02, 'rolloutsToThreshold').primary;
+    expect(once).toMatchObject({ p: null, equivalent: false, verdict: 'undecided' });
   });
 
   test('stands first in the results, with every seed', () => {

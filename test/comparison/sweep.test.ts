@@ -83,3 +83,10 @@ test('the command writes both, and names what is wrong', async () => {
   await writeFile(file, '{"name":"x"}');
   await expect(show('tuned:random')).rejects.toThrow(`summary: ${file}: baseline: `);
 });
+
+test('rollouts to a threshold that a seed did not come to are no figure of it', () => {
+  const never = summaryOf('hard', 0.02, -0.3);
+  expect(() => sweep([never], [pair], 'rolloutsToThreshold')).toThrow(
+    'sweep: --measure: got rolloutsToThreshold; hard has seeds of tuned or random that did not come to its threshold',
+  );
+});

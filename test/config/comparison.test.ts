@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { controlOf, hasSameAgentTraining } from '../../src/comparison/claim-rules.ts';
 import { armRuns, experimentOf } from '../../src/comparison/plan.ts';
 import { armName } from '../../src/config/arms.ts';
+import { measureProblems } from '../../src/config/comparison-measures.ts';
 import { agentRollouts, comparisonJsonSchema, parseComparison } from '../../src/config/comparison.ts';
 import { replayCount } from '../../src/config/experiment.ts';
 import type { Experiment } from '../../src/config/experiment.ts';
@@ -113,9 +114,10 @@ test('of too many arms only the number is told, and not with each measure', () =
 
 test('of many problems the first 20 are described, and the others counted', () => {
   const absent = Array.from({ length: 1_000 }, (_, index) => `b${index}`);
+  // Each that there is not, and that they are too many.
   const lines = changed({ 'crossPlay.arms': absent }).split('\n');
   expect(lines.length).toBe(21);
-  expect(lines.at(-1)).toBe('comparison: 980 more problems');
+  expect(lines.at(-1)).toBe('comparison: 981 more problems');
   const unknown = Object.fromEntries(absent.map((name) => [name, 0]));
   const ofArm = changed({ 'arms.tuned': unknown }).split('\n');
   expect(ofArm.length).toBe(21);
@@ -505,4 +507,15 @@ describe('the files of the repository', () => {
       arms: { tuned: { epochs: 6 }, random: { environment: { training: null } } },
     });
   });
+});
+
+test('a comparison measures no more checkpoints than the history of its workflow has room for', () => {
+  const [arms, seeds] = [['a', 'b', 'c'], Array.from({ length: 20 }, (_, seed) => seed)];
+  const measure = { arms, seeds, checkpoints: 8, tasks: 2 };
+  const plan = { arms, seeds, crossPlay: { ...measure, samples: 1 }, probes: { ...measure, attempts: 8 } };
+  expect([...measureProblems(plan)]).toEqual([]);
+  const larger = { ...plan, probes: { ...plan.probes, checkpoints: 9 } };
+  expect([...measureProblems(larger)]).toEqual([
+    'probes.checkpoints: got 9 of 3 arms under 20 seeds; expected at most 500 in all',
+  ]);
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FieldValues } from '../../src/config/retune.ts';
 import type { LedgerEntry } from '../../src/runs/ledger-entry.ts';
 import type { RunEvent } from '../../src/runs/file-schemas.ts';
 import { queues } from '../../src/workflows/activity-proxies.ts';
@@ -174,10 +175,15 @@ describe('retune', () => {
       cause: { message: expect.stringContaining('expected an object of settings') as string },
     });
     await run.executeUpdate(pauseUpdate);
-    const { fromEpoch, settings } = await run.executeUpdate(retuneUpdate, {
-      args: [{ 'difficulty.alpha': 0.3, epochs: 4 }],
-    });
-    expect(settings).toMatchObject({ 'difficulty.alpha': 0.3, epochs: 4 });
+    // Two at a time: neither takes the other's place.
+    const changes = [{ 'difficulty.alpha': 0.3 }, { epochs: 4 }];
+    const answers = await Promise.all(
+      changes.map((change) => run.executeUpdate(retuneUpdate, { args: [change as FieldValues] })),
+    );
+    const { fromEpoch } = answers[0]!;
+    expect(answers.map(({ settings }) => settings)).toContainEqual(
+      expect.objectContaining({ 'difficulty.alpha': 0.3, epochs: 4 }),
+    );
     await run.executeUpdate(resumeUpdate);
     expect(await run.result()).toMatchObject({ outcome: 'finished', epochs: 4 });
     expect(entries('retuned').map(({ inputs }) => inputs.settings['difficulty.alpha'])).toEqual(

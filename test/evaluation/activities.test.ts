@@ -1,6 +1,7 @@
 /* eslint-disable id-denylist -- names of fields on disk */
 import { describe, expect, it } from 'vitest';
 import { collect } from '../../src/async/streams.ts';
+import { planShards } from '../../src/activities/evaluation/plan-evaluation.ts';
 import { collectGarbage } from '../../src/runs/garbage-collection.ts';
 import type { AnswerRecord, CaseLine } from '../../src/types/evaluation-types.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
@@ -323,4 +324,12 @@ describe('scoring again', () => {
       'rescore: got "nobody"; there is no evaluation of that id that has ended',
     );
   });
+});
+
+it('of more shards than a workflow has room for is refused', () => {
+  const suite = { name: 'sums', skipped: null, cases: 4_000, dataHash: '', asking: '1', versions: {} };
+  expect(planShards([suite], 2)).toHaveLength(2_000);
+  expect(() => planShards([suite], 1)).toThrow(
+    'evaluation: casesPerShard: got 1, which makes 4000 shards of these suites; expected at most 2000',
+  );
 });

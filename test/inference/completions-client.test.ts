@@ -251,11 +251,10 @@ describe('the context of a model', () => {
   it.each([
     ['that of the base model, which alone names one', { baseModel: { name: 'base' } }, false, 40],
     ['the model’s own, of a server that names all', { seedRule: 'embedded' as const }, true, 40],
-    ['not known, of a server that lists others', { baseModel: { name: 'base' } }, true, null],
   ])('is %s', async (_, rules, canBatchPrompts, length) => {
     await using server = await FakeModelServer.start({ model: () => 'x', contextLength: 40, ...rules });
     const asking = createClient({ baseUrl: server.url, canBatchPrompts });
-    if (canBatchPrompts && length !== null) await asking.complete({ ...request, prompts: ['a'] }, never);
+    if (canBatchPrompts) await asking.complete({ ...request, prompts: ['a'] }, never);
     expect(await asking.contextLength(request.model, never)).toBe(length);
     expect(await asking.promptLength(request.model, 'four', never)).toBe(4);
   });
@@ -283,8 +282,14 @@ describe('the context of a model', () => {
     }
   });
 
+  it('is not taken for unknown where the embedded server lacks the model: it is published first', async () => {
+    await using server = await FakeModelServer.start({ model: () => 'x', baseModel: { name: 'base' } });
+    const asking = createClient({ baseUrl: server.url, canBatchPrompts: true });
+    await expect(asking.contextLength(request.model, never)).rejects.toThrow(ModelNotServed);
+  });
+
   it('is null where no list of models says', async () => {
-    expect(await createClient().contextLength(request.model, never)).toBe(null);
+    expect(await createClient({ canBatchPrompts: false }).contextLength(request.model, never)).toBe(null);
     const gone = createClient({ baseUrl: 'http://127.0.0.1:1/v1' });
     await expect(gone.contextLength(request.model, never)).rejects.toThrow(ModelUnavailable);
   });

@@ -27,6 +27,17 @@ describe('Student’s distribution', () => {
     expect(studentCentralShare(t, degrees)).toBeCloseTo(level, 4);
   });
 
+  it('is a share for every t and number of degrees, so that its p is one', () => {
+    for (let degrees = 1; degrees < 100; degrees++)
+      for (const power of Array.from({ length: 81 }, (_, index) => index / 10 - 2)) {
+        const share = studentCentralShare(10 ** power, degrees);
+        expect([share >= 0, share <= 1], `t = 10^${power}, ${degrees} degrees: ${share}`).toEqual([
+          true,
+          true,
+        ]);
+      }
+  });
+
   it('gives a mean its interval, and a p that is 0.05 where the interval ends at 0', () => {
     // Of 0.2, 0.4, 0.6: s = 0.2, t(2) = 4.3027: 0.4 ± 0.49683.
     const { low, high } = studentInterval([0.2, 0.4, 0.6])!;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, readlink, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { JournaledClient } from '../../src/rollouts/journaled-client.ts';
@@ -29,6 +30,7 @@ async function someWork() {
           stalled: new AbortController().signal,
           onHeartbeat: () => undefined,
           isWorkerStopping: () => false,
+          isSuperseded: () => false,
         }),
         onDamage: (damage) => {
           throw new Error(damage.problem);
@@ -132,4 +134,24 @@ describe('a journaled client', () => {
     expect((await newer.openJournal('effects.jsonl')).entries).toEqual(['search']);
     await expect(effects.append('late')).rejects.toBeInstanceOf(Superseded);
   });
+});
+
+it.runIf(existsSync('/proc/self/fd'))('closes its files if one of them cannot be opened', async () => {
+  const { open, path } = await someWork();
+  const folder = path('');
+  const openFiles = async (): Promise<string[]> => {
+    const links = await readdir('/proc/self/fd');
+    const files = await Promise.all(links.map((link) => readlink(`/proc/self/fd/${link}`).catch(() => '')));
+    return files.filter((file) => file.startsWith(folder));
+  };
+  await mkdir(path('failed-requests.jsonl'));
+  await expect(open()).rejects.toThrow();
+  expect(await openFiles()).toEqual([]);
+  await rmdir(path('failed-requests.jsonl'));
+  const client = await open();
+  expect(await openFiles()).toHaveLength(2);
+  await mkdir(path('logprobs.jsonl'));
+  await expect(client.openJournal('logprobs.jsonl')).rejects.toThrow();
+  expect(await openFiles()).toEqual([]);
+  await client.close();
 });

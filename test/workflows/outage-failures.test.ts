@@ -1,5 +1,7 @@
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../src/store/errors.ts';
+import { toFailure } from '../../src/worker/activity-interceptor.ts';
 import { outageOf } from '../../src/workflows/outage-failures.ts';
 
 type RetryState = ConstructorParameters<typeof ActivityFailure>[3];
@@ -25,6 +27,16 @@ describe('a failure of an activity', () => {
   it('is final if it was retried until its attempts were used up, as in histories of older workflows', () => {
     const failure = ApplicationFailure.create({ type: 'ModelUnavailable', message: 'connection refused' });
     expect(outageOf(failed(failure, 'MAXIMUM_ATTEMPTS_REACHED'))).toBeUndefined();
+  });
+
+  it('is an outage if the store was away: a full disk, or a bucket', () => {
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    const failure = toFailure(new StoreUnavailable('/srv/store', 'Free space.', full)) as ApplicationFailure;
+    const reason = 'Cannot use /srv/store: ENOSPC. Free space.';
+    const details = { server: 'the store', reason, progressed: false };
+    expect(outageOf(failed(failure))).toEqual({ type: 'StoreUnavailable', details });
+    // Of an older worker, whose workflows took it for final.
+    expect(outageOf(failed(ApplicationFailure.create({ type: 'StoreUnavailable' })))).toBeUndefined();
   });
 
   it('is none for any other reason', () => {

@@ -32,7 +32,7 @@ import type { Dependencies } from '../dependencies.ts';
 export function createProbeTasks(dependencies: Dependencies) {
   return (input: ProbeTasksInput): Promise<FileRef> =>
     runPhaseOnce(dependencies, 'probe-tasks', input, async (context) => {
-      const candidates = await drawCandidates(dependencies, context, input);
+      const candidates = await drawProbeCandidates(dependencies, context, input);
       const successes = new Map<string, number>(candidates.map(({ id }) => [id, 0]));
       const attempts = attemptTasks(dependencies, context, {
         agent: input.state.agent,
@@ -49,7 +49,7 @@ export function createProbeTasks(dependencies: Dependencies) {
     });
 }
 
-async function drawCandidates(
+async function drawProbeCandidates(
   { store }: Dependencies,
   { experiment }: Phase,
   { epoch, state, tasks }: ProbeTasksInput,

@@ -24,6 +24,9 @@ import {
 } from './evaluation-inputs.ts';
 import type { EvaluationRecord } from './evaluation-inputs.ts';
 
+/** Each is some 12 events of the workflow's history, which Temporal ends at 51,200, and 640 bytes of one payload. */
+const MAX_SHARDS = 2_000;
+
 /**
  * Reads the file that the workflow was started with, finds the policy, and opens every suite. The same id
  * with the same file is the same evaluation, of the same policy, even if its run has trained on since; with
@@ -53,22 +56,22 @@ export function createPlanEvaluation(dependencies: Dependencies) {
     const policy = await runOnce(dependencies, evaluationKey(id, 'policy', identity), () =>
       findPolicy(dependencies, evaluation),
     );
+    const planned = await planEach(dependencies, suites, (suite) =>
+      planSuite(dependencies, evaluation, suite),
+    );
+    const shards = planShards(planned, evaluation.casesPerShard);
     if (existing === undefined) await folder.write(evaluation);
     // Under a key, so that garbage collection keeps it as long as its results.
     const content: EvaluationRecord = { evaluation, policy };
     const record = await runOnce(dependencies, evaluationKey(id, 'record', content), () =>
       dependencies.store.putJson(content),
     );
-    const planned = await planEach(dependencies, suites, (suite) =>
-      planSuite(dependencies, evaluation, suite),
-    );
-    const { casesPerShard } = evaluation;
     return {
       id,
       evaluation: record,
       identity,
       suites: planned,
-      shards: planned.flatMap((suite) => shardsOf(suite, casesPerShard)),
+      shards,
       ...throughput(evaluation),
       judged: 0,
     };
@@ -105,6 +108,17 @@ async function planSuite(
   const cases = casesOf(opened, evaluation).length;
   if (cases === 0) return { name, skipped: 'it has no answer key' };
   return { name, skipped: null, cases, dataHash, asking, versions };
+}
+
+/** The shards of all suites. @throws InvalidConfig if they are more than a workflow can have */
+export function planShards(suites: readonly PlannedSuite[], casesPerShard: number): CaseShard[] {
+  const shards = suites.flatMap((suite) => shardsOf(suite, casesPerShard));
+  if (shards.length > MAX_SHARDS)
+    throw new InvalidConfig(
+      `evaluation: casesPerShard: got ${casesPerShard}, which makes ${shards.length} shards of these suites; ` +
+        `expected at most ${MAX_SHARDS}`,
+    );
+  return shards;
 }
 
 export const shardsOf = (suite: PlannedSuite, size: number): CaseShard[] =>

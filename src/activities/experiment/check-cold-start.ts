@@ -45,7 +45,7 @@ export function createCheckColdStart(dependencies: Dependencies) {
       const valid = candidates.filter(({ parsed }) => parsed.valid).length / candidates.length;
       if (valid < coldStart!.minValid)
         throw new ColdStartFailed(failureMessage(context, candidates, coldStart!));
-      const { solved, wellFormed, attempts, unanswered } = await attemptTasks(
+      const { solved, wellFormed, attempts, unanswered } = await attemptBaseTasks(
         client,
         context,
         state.agent.name,
@@ -92,7 +92,7 @@ async function writeTasks(
 }
 
 /** A group of attempts at each task by the agent; a prompt that is too long was not attempted. */
-async function attemptTasks(
+async function attemptBaseTasks(
   client: CompletionClient,
   context: Phase,
   model: string,

@@ -4,6 +4,7 @@ import { mean, probabilityOf } from '../../numerics/arithmetic.ts';
 import { wilsonInterval } from '../../numerics/intervals.ts';
 import { passAtK } from '../../numerics/tests.ts';
 import { writeEpochIndex } from '../../runs/epoch-index.ts';
+import type { RunFolder } from '../../runs/run-folder.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import { epochMessages } from '../../scoring/epoch-messages.ts';
 import type { EpochRecords } from '../../scoring/epoch-messages.ts';
@@ -77,13 +78,26 @@ export function createCommitEpoch(dependencies: Dependencies) {
     });
     // The dashboard makes it again where it is missing, so nothing depends on it.
     await writeEpochIndex(folder.path, { epoch, line, outputs }, dependencies.store).catch(() => undefined);
-    for (const note of notes) await folder.appendEvent({ type: 'note', epoch, note });
     const messages = await epochMessages(experiment, metrics, recordsOf(dependencies.store, outputs), () =>
       dependencies.loadWorld(experiment.world),
     );
-    for (const message of messages) await folder.appendEvent({ type: 'message', epoch, message });
+    await recordTexts(folder, epoch, { notes, messages });
     return { epoch, line, state: next, metrics, notes, ...(messages.length > 0 && { messages }) };
   };
+}
+
+/** Notes and messages become events, each once: a worker may have died after some of them. */
+async function recordTexts(
+  folder: RunFolder,
+  epoch: number,
+  { notes, messages }: { notes: readonly string[]; messages: readonly string[] },
+): Promise<void> {
+  if (notes.length + messages.length === 0) return;
+  const ofEpoch = (await folder.events()).filter((event) => event.epoch === epoch);
+  const recorded = new Set(ofEpoch.flatMap(({ note, message }) => [note, message]));
+  for (const note of notes) if (!recorded.has(note)) await folder.appendEvent({ type: 'note', epoch, note });
+  for (const message of messages)
+    if (!recorded.has(message)) await folder.appendEvent({ type: 'message', epoch, message });
 }
 
 /** By server: `usage/simulator_completion_tokens`. */

@@ -35,16 +35,20 @@ export function createParseExperiment(dependencies: Dependencies) {
           `start this one under another id, or continue with the file in ${folder.experimentFile}`,
       );
     }
+    const { startFrom } = experiment;
+    // Without an experiment file, a fork's start may be that of another file, whose start failed after it was written.
+    const isForkWritten = existing !== undefined && (await folder.readFork()) !== undefined;
     const fork =
-      experiment.startFrom === null || (await folder.readFork()) !== undefined
+      startFrom === null || isForkWritten
         ? undefined
-        : await resolveFork(dependencies, id, experiment, experiment.startFrom);
+        : await resolveFork(dependencies, id, experiment, startFrom);
     const ref = await dependencies.store.putJson(experiment);
     if (fork !== undefined) await folder.writeFork(fork);
     if (existing === undefined) {
+      if (fork === undefined) await folder.removeFork();
       await folder.writeExperiment(experiment);
       await folder.appendEvent(
-        fork === undefined ? { type: 'started' } : { type: 'started', from: experiment.startFrom },
+        startFrom === null ? { type: 'started' } : { type: 'started', from: startFrom },
       );
     }
     return { run: { id, experiment: ref }, settings, searchAttributes: dependencies.searchAttributes };

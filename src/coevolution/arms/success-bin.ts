@@ -1,4 +1,4 @@
-import { requireCount, requireInRange, requireInteger } from '../../numerics/preconditions.ts';
+import { requireCount, requireInRange, requireInteger, ROUNDING } from '../../numerics/preconditions.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import type { SuccessCount } from '../../numerics/intervals.ts';
 
@@ -44,6 +44,6 @@ const rateOf = ({ successes, attempts }: SuccessCount): number => successes / at
 function takeNearest(left: number[], distance: (candidate: number) => number): number {
   let nearest = 0;
   for (const place of left.keys())
-    if (distance(left[place]!) < distance(left[nearest]!) - 1e-9) nearest = place;
+    if (distance(left[place]!) < distance(left[nearest]!) - ROUNDING) nearest = place;
   return left.splice(nearest, 1)[0]!;
 }

@@ -1,5 +1,5 @@
 import { mean, range, sum } from '../../numerics/arithmetic.ts';
-import { requireInRange } from '../../numerics/preconditions.ts';
+import { requireInRange, ROUNDING } from '../../numerics/preconditions.ts';
 
 /** A task: its success rate, and the means of ‖(r - p) ∇ log π‖², ‖∇ log π‖² and tokens over its rollouts. */
 export interface SignalTask {
@@ -77,7 +77,7 @@ export function signalFit(tasks: readonly SignalTask[]): SignalFit | null {
 }
 
 /** The bin of a rate. Rates like 0.3 lie on a border, and 3 / 10 is less than 0.1 + 0.2. */
-const binOf = (p: number): number => Math.min(BIN_COUNT - 1, Math.floor(p * BIN_COUNT + 1e-9));
+const binOf = (p: number): number => Math.min(BIN_COUNT - 1, Math.floor(p * BIN_COUNT + ROUNDING));
 
 /**
  * Tasks of one agent in units of its own mean ‖∇ log π‖², so that agents of several runs can be

@@ -1,6 +1,7 @@
 import { finishNow } from '../../async/long-computation.ts';
 import type { LongComputation } from '../../async/long-computation.ts';
 import { mean, range } from '../../numerics/arithmetic.ts';
+import { ROUNDING } from '../../numerics/preconditions.ts';
 import { randomStream } from '../../numerics/random.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { quantile } from '../../numerics/intervals.ts';
@@ -60,7 +61,7 @@ export function* computeStratifiedSignal(
   const r2 = Float64Array.from(fits.flatMap((drawn) => drawn.r2 ?? [])).sort();
   if (r2.length === 0) return null;
   const isMiddle = ({ peak }: SignalFit): boolean =>
-    peak.low >= middle.low - 1e-9 && peak.high <= middle.high + 1e-9;
+    peak.low >= middle.low - ROUNDING && peak.high <= middle.high + ROUNDING;
   return {
     r2: fitted,
     low: quantile(r2, 0.025),
