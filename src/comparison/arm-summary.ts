@@ -2,7 +2,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { trailingMean, WINDOW } from '../report/findings.ts';
 import { guards } from '../report/guards.ts';
-import { measured, namesUnder, trained } from '../report/run-data.ts';
+import { measuredValues, namesUnder, trainingRows } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { meanCurve } from './learning-curve.ts';
 import type { CurveMean, CurvePoint } from './learning-curve.ts';
@@ -134,13 +134,13 @@ export const mapMetrics = <T>(value: (metric: RunMetricName) => T): Record<RunMe
   Object.fromEntries(runMetricNames.map((metric) => [metric, value(metric)])) as Record<RunMetricName, T>;
 
 function epochSeries(runs: readonly RunRecord[]): EpochSeries {
-  const epochs = runs.map(({ rows, experiment }) => ({ rows: trained(rows), experiment }));
+  const epochs = runs.map(({ rows, experiment }) => ({ rows: trainingRows(rows), experiment }));
   const meanByEpoch = (value: (row: EpochRow, experiment: Experiment) => number | null): (number | null)[] =>
     range(epochs[0]?.rows.length ?? 0).map((index) => {
       const values = epochs.map(({ rows, experiment }) =>
         rows[index] === undefined ? null : value(rows[index], experiment),
       );
-      return mean(measured(values));
+      return mean(measuredValues(values));
     });
   const shareOf = (k: (n: number) => number) =>
     meanByEpoch((row, { agent: { rolloutsPerTask: n } }) => shareSolved([row], k(n), n));
@@ -171,7 +171,7 @@ function kindShares(runs: readonly RunRecord[]): ArmSummary['kinds'] {
       .filter(({ length }) => length > 0)
       .map((rows) => {
         const byEpoch = rows.map(({ metrics }) => metrics[`${prefix}${kind}`] ?? 0);
-        return measured(trailingMean(byEpoch)).slice(Math.min(WINDOW, rows.length) - 1);
+        return measuredValues(trailingMean(byEpoch)).slice(Math.min(WINDOW, rows.length) - 1);
       });
     return {
       kind,
@@ -183,7 +183,8 @@ function kindShares(runs: readonly RunRecord[]): ArmSummary['kinds'] {
 
 function filteredTenths(runs: readonly RunRecord[]): ArmSummary['filtered'] {
   const rows = runs.flatMap((run) => run.rows);
-  const total = (name: string): number => sum(measured(rows.map(({ metrics }) => metrics[name] ?? null)));
+  const total = (name: string): number =>
+    sum(measuredValues(rows.map(({ metrics }) => metrics[name] ?? null)));
   return namesUnder(rows, 'env/rate_tenths/').map((tenth) => ({
     tenth: Number(tenth),
     tasks: total(`env/rate_tenths/${tenth}`),
@@ -193,7 +194,7 @@ function filteredTenths(runs: readonly RunRecord[]): ArmSummary['filtered'] {
 
 function countWarnings(runs: readonly RunRecord[]): ArmSummary['warnings'] {
   const warned = runs.flatMap(({ rows, experiment }) =>
-    guards(trained(rows), experiment).filter(({ state }) => state === 'warn'),
+    guards(trainingRows(rows), experiment).filter(({ state }) => state === 'warn'),
   );
   const labels = [...new Set(warned.map(({ label }) => label))];
   return labels.map((guard) => {

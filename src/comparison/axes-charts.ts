@@ -1,4 +1,5 @@
 import type { EChartsOption, SeriesOption } from 'echarts';
+import { roundTo } from '../numerics/arithmetic.ts';
 import { colorAt } from '../report/charts/options.ts';
 import type { Chart } from '../report/charts/options.ts';
 import type { Summary } from './summary.ts';
@@ -13,7 +14,7 @@ export function seedCharts({ arms, axes }: Pick<Summary, 'arms' | 'axes'>): Char
   const byRollouts = arms.flatMap(({ arm, runs }) =>
     runs.map(({ curve }): SeedCurve => ({
       arm,
-      points: curve.map(({ rollouts, score }) => [rollouts, rounded(score)]),
+      points: curve.map(({ rollouts, score }) => [rollouts, roundTo(score, 4)]),
     })),
   );
   const names = arms.map(({ arm }) => arm);
@@ -27,15 +28,13 @@ export function seedCharts({ arms, axes }: Pick<Summary, 'arms' | 'axes'>): Char
         axis.arms.flatMap(({ arm, runs }) =>
           runs.map(({ curve }): SeedCurve => ({
             arm,
-            points: curve.map(({ used, score }) => [used, rounded(score)]),
+            points: curve.map(({ used, score }) => [used, roundTo(score, 4)]),
           })),
         ),
       ),
     ),
   ];
 }
-
-const rounded = (score: number): number => Number(score.toFixed(4));
 
 function seedChart(id: string, title: string, arms: readonly string[], curves: readonly SeedCurve[]): Chart {
   return {

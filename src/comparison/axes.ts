@@ -1,4 +1,4 @@
-import { measured } from '../report/run-data.ts';
+import { measuredValues } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import { areaUnderCurve } from './learning-curve.ts';
 import type { CurvePoint } from './learning-curve.ts';
@@ -106,7 +106,7 @@ type Used = (rows: readonly EpochRow[], row: number) => number | null;
 /** The sum of a metric up to an epoch; null if no epoch has it. */
 function totalOf(metric: string): Used {
   return (rows, row) => {
-    const values = measured(rows.map(({ metrics }) => metrics[metric] ?? null));
+    const values = measuredValues(rows.map(({ metrics }) => metrics[metric] ?? null));
     if (values.length === 0) return null;
     return rows.slice(0, row + 1).reduce((sum, { metrics }) => sum + (metrics[metric] ?? 0), 0);
   };
@@ -115,7 +115,7 @@ function totalOf(metric: string): Used {
 /** A metric that is a sum already, as it was last. */
 function lastOf(metric: string): Used {
   return (rows, row) => {
-    const values = measured(rows.slice(0, row + 1).map(({ metrics }) => metrics[metric] ?? null));
+    const values = measuredValues(rows.slice(0, row + 1).map(({ metrics }) => metrics[metric] ?? null));
     return values.at(-1) ?? (row === 0 ? 0 : null);
   };
 }

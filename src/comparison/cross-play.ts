@@ -1,6 +1,6 @@
 import { mean } from '../numerics/arithmetic.ts';
 import { rankCorrelation } from '../numerics/tests.ts';
-import { measured } from '../report/run-data.ts';
+import { measuredValues } from '../report/run-data.ts';
 import type { CrossPlayCell, CrossPlayRecord } from '../types/comparison-inputs.ts';
 import { estimateOverSeeds } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
@@ -31,11 +31,13 @@ export function summarizeCrossPlay(records: readonly CrossPlayRecord[]): CrossPl
     const matrices = ownRecords.map(({ cells }) => rateMatrix(cells, epochs));
     const columns = (rates: Rates) => epochs.map((_, simulator) => rates.map((row) => row[simulator]!));
     const estimateTrend = (lines: (rates: Rates) => Rates) => {
-      const bySeed = matrices.map((rates) => mean(measured(lines(rates).map((line) => trend(epochs, line)))));
+      const bySeed = matrices.map((rates) =>
+        mean(measuredValues(lines(rates).map((line) => trend(epochs, line)))),
+      );
       return estimateOverSeeds(bySeed, { low: -1, high: 1 });
     };
     const meanRate = (agent: number, simulator: number) =>
-      mean(measured(matrices.map((rates) => rates[agent]![simulator]!)));
+      mean(measuredValues(matrices.map((rates) => rates[agent]![simulator]!)));
     return {
       arm,
       seeds: ownRecords.map(({ seed }) => seed),
@@ -90,7 +92,7 @@ function measureRetention(epochs: readonly number[], runs: readonly Rates[]): Re
   const last = epochs.length - 1;
   const columns = runs.map((rates) =>
     epochs.slice(0, last).map((_, simulator) => {
-      const earlier = measured(rates.slice(0, last).map((row) => row[simulator] ?? null));
+      const earlier = measuredValues(rates.slice(0, last).map((row) => row[simulator] ?? null));
       return {
         then: rates[simulator]![simulator] ?? null,
         best: earlier.length === 0 ? null : Math.max(...earlier),
@@ -99,7 +101,7 @@ function measureRetention(epochs: readonly number[], runs: readonly Rates[]): Re
     }),
   );
   const meanOverRuns = (simulator: number, field: 'then' | 'best' | 'end') =>
-    mean(measured(columns.map((column) => column[simulator]![field])));
+    mean(measuredValues(columns.map((column) => column[simulator]![field])));
   const lost = columns.map((column) =>
     mean(column.flatMap(({ best, end }) => (best === null || end === null ? [] : [best - end]))),
   );

@@ -1,6 +1,6 @@
 import { mean } from '../numerics/arithmetic.ts';
 import { WINDOW } from '../report/findings.ts';
-import { measured } from '../report/run-data.ts';
+import { measuredValues } from '../report/run-data.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import { valueText } from './seed-estimates.ts';
 import type { Summary } from './summary.ts';
@@ -14,8 +14,10 @@ export interface PaperRow {
 
 const percentText = (share: number | null): string =>
   share === null ? '–' : `${share > 0 ? '+' : ''}${(100 * share).toFixed(1)} %`.replace('-', '−');
-const firstMeasured = (values: readonly (number | null)[]): number | null => measured(values)[0] ?? null;
-const endMean = (values: readonly (number | null)[]): number | null => mean(measured(values).slice(-WINDOW));
+const firstMeasured = (values: readonly (number | null)[]): number | null =>
+  measuredValues(values)[0] ?? null;
+const endMean = (values: readonly (number | null)[]): number | null =>
+  mean(measuredValues(values).slice(-WINDOW));
 const relativeChange = (from: number | null, to: number | null): number | null =>
   from === null || to === null || from === 0 ? null : to / from - 1;
 const pointChange = (from: number | null, to: number | null): number | null =>

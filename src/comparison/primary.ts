@@ -1,7 +1,7 @@
 import type { PrimarySettings } from '../config/primary-comparisons.ts';
 import { LEAST_PAIRS, signFlipTest } from '../numerics/sign-flip.ts';
 import { studentInterval } from '../numerics/student.ts';
-import { measured } from '../report/run-data.ts';
+import { measuredValues } from '../report/run-data.ts';
 import type { ArmRunSummary, ArmSummary } from './arm-summary.ts';
 import { differencesBySeed, estimateOverSeeds, LEVEL } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
@@ -33,7 +33,7 @@ export function judgePrimary(settings: PrimarySettings, arms: readonly ArmSummar
   const [runs, otherRuns] = [runsOf(settings.arm), runsOf(settings.against)];
   const figuresOf = (list: typeof runs): (number | null)[] => list.map(({ figures }) => figures[measure]);
   const bySeed = differencesBySeed(figuresOf(runs), figuresOf(otherRuns));
-  const differences = measured(bySeed);
+  const differences = measuredValues(bySeed);
   const difference = estimateOverSeeds(differences);
   if (measure === 'rolloutsToThreshold' && [...runs, ...otherRuns].some(({ reached }) => !reached))
     return {

@@ -1,4 +1,5 @@
 import type { SeriesOption } from 'echarts';
+import { roundTo } from '../numerics/arithmetic.ts';
 import {
   colorAt,
   heatMap,
@@ -119,8 +120,8 @@ const overCategories = (
   yAxis: { type: 'value', min: 0, splitNumber: 4, ...(max === undefined ? {} : { max }) },
   series,
 });
-const rounded = (values: Values): Values =>
-  values.map((value) => (value === null ? null : Number(value.toFixed(4))));
+const shortValues = (values: Values): Values =>
+  values.map((value) => (value === null ? null : roundTo(value, 4)));
 
 const probeCharts = ({ arm, signal, ranking }: ProbeSummary): Chart[] => [
   ...(signal === null ? [] : [signalChart(arm, signal)]),
@@ -139,8 +140,8 @@ function signalChart(arm: string, signal: SignalFit): Chart {
       signal.bins.map(({ low, high }) => `${low.toFixed(1)}–${high.toFixed(1)}`),
       'p̂',
       [
-        line('measured', rounded(signal.bins.map(({ norm }) => norm)), { color: '$blue', width: 3 }),
-        line('fit', rounded(fit), { color: '$orange', dashed: true }),
+        line('measured', shortValues(signal.bins.map(({ norm }) => norm)), { color: '$blue', width: 3 }),
+        line('fit', shortValues(fit), { color: '$orange', dashed: true }),
       ],
     ),
   };
@@ -158,19 +159,19 @@ const rankingChart = (arm: string, ranking: readonly Misranking[]): Chart => ({
     [
       ...ribbon(
         'expected',
-        rounded(ranking.map(({ low }) => low)),
-        rounded(ranking.map(({ high }) => high)),
+        shortValues(ranking.map(({ low }) => low)),
+        shortValues(ranking.map(({ high }) => high)),
         '$orange',
       ),
-      line('measured', rounded(ranking.map(({ measured }) => measured)), {
+      line('measured', shortValues(ranking.map(({ measured }) => measured)), {
         color: '$blue',
         width: 3,
       }),
-      line('expected', rounded(ranking.map(({ expected }) => expected)), {
+      line('expected', shortValues(ranking.map(({ expected }) => expected)), {
         color: '$orange',
         dashed: true,
       }),
-      line('Theorem 1', rounded(ranking.map(({ bound }) => bound)), {
+      line('Theorem 1', shortValues(ranking.map(({ bound }) => bound)), {
         color: '$slate',
         dashed: true,
       }),

@@ -1,7 +1,7 @@
 import { comparedMeasures } from '../config/primary-comparisons.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import { axesParts } from './axes-markdown.ts';
-import { benchmarkParts } from './benchmarks.ts';
+import { benchmarkParts } from './benchmarks-markdown.ts';
 import { conditionParts } from './conditions-markdown.ts';
 import { curriculumParts, thinToNine } from './curriculum-markdown.ts';
 import { table } from './markdown-table.ts';

@@ -2,7 +2,7 @@ import { bandResidence } from '../coevolution/success-band.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { mean, range, sum } from '../numerics/arithmetic.ts';
 import { findings, WINDOW } from '../report/findings.ts';
-import { heldOutOf, measured, referenceAnswersOf, series, trained } from '../report/run-data.ts';
+import { heldOutOf, measuredValues, referenceAnswersOf, series, trainingRows } from '../report/run-data.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { ArmRun } from '../types/comparison-inputs.ts';
 import type { Origin } from '../runs/file-schemas.ts';
@@ -127,8 +127,8 @@ export interface EqualTerms {
 export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms): RunMetrics {
   const curve = heldOutCurve(run);
   const compared = rowsWithin(run.rows, rollouts);
-  const rows = trained(compared);
-  const values = (name: string): number[] => measured(series(rows, name));
+  const rows = trainingRows(compared);
+  const values = (name: string): number[] => measuredValues(series(rows, name));
   const total = (name: string): number => sum(values(name));
   const thirds = [
     rows.slice(0, Math.ceil(rows.length / 3)),
@@ -170,7 +170,7 @@ export function measureRun(run: RunRecord, { threshold, rollouts }: EqualTerms):
     calibrationStart: mean(values('env/calibration_error').slice(0, WINDOW)),
     calibrationEnd: mean(values('env/calibration_error').slice(-WINDOW)),
     heldOutOverlap: mean(values('env/held_out_overlap')),
-    rollouts: sum(measured(series(run.rows, 'rollouts/count'))),
+    rollouts: sum(measuredValues(series(run.rows, 'rollouts/count'))),
     agentSteps: total('steps'),
     environmentSteps: total('env/steps'),
   };
@@ -210,7 +210,7 @@ export const NEAR_CAP = 0.9;
 
 /** Share of the measured epochs whose KL was at its cap: does it bind? Null without a cap, or without KL. */
 function shareAtCap(rows: readonly EpochRow[], name: string, cap: number | null | undefined): number | null {
-  const values = measured(series(rows, name));
+  const values = measuredValues(series(rows, name));
   if (cap === null || cap === undefined) return null;
   return mean(values.map((value) => (value >= NEAR_CAP * cap ? 1 : 0)));
 }
@@ -222,8 +222,8 @@ function shareAtCap(rows: readonly EpochRow[], name: string, cap: number | null 
 function riseInBand(rows: readonly EpochRow[], name: string): number | null {
   const { entry } = bandResidence(series(rows, 'env/success_rate'), { window: WINDOW });
   if (entry === null || entry + WINDOW >= rows.length) return null;
-  const start = mean(measured(series(rows.slice(entry - WINDOW + 1, entry + 1), name)));
-  const end = mean(measured(series(rows.slice(-WINDOW), name)));
+  const start = mean(measuredValues(series(rows.slice(entry - WINDOW + 1, entry + 1), name)));
+  const end = mean(measuredValues(series(rows.slice(-WINDOW), name)));
   return start === null || end === null ? null : end - start;
 }
 

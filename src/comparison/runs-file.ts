@@ -1,7 +1,7 @@
 import type { Comparison } from '../config/comparison.ts';
 import { canonicalJson, hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { problemOf } from '../store/json-files.ts';
+import { parseOrNull, problemOf } from '../store/json-files.ts';
 import { armRuns, experimentOf } from './plan.ts';
 import { portableRunSchema } from './portable-run.ts';
 import type { PortableRun } from './portable-run.ts';
@@ -23,22 +23,14 @@ export function parseRunsFile(file: string, text: string): PortableRun[] {
     .map((line, index) => ({ line, number: index + 1 }))
     .filter(({ line }) => line.trim() !== '')
     .map(({ line, number }) => {
-      const run = parsedJson(line);
-      const problem = run === undefined ? 'not JSON' : problemOf(run, portableRunSchema);
+      const run = parseOrNull(line);
+      const problem = run === null ? 'not JSON' : problemOf(run, portableRunSchema);
       if (problem !== undefined)
         throw new InvalidConfig(
           `runs file: ${file}: line ${number}: ${problem}; expected a line that genenv wrote`,
         );
       return run as PortableRun;
     });
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { LEAST_PAIRS, signFlipTest } from '../numerics/sign-flip.ts';
 import { studentInterval, studentTest } from '../numerics/student.ts';
 import type { StudentInterval } from '../numerics/student.ts';
 import { formatNumber } from '../report/format.ts';
-import { measured } from '../report/run-data.ts';
+import { measuredValues } from '../report/run-data.ts';
 import type { RunMetricName, runMetrics } from './run-metrics.ts';
 
 /**
@@ -57,7 +57,7 @@ export function estimateOverSeeds(
   values: readonly (number | null)[],
   { low: least, high: most }: Interval = { low: -Infinity, high: Infinity },
 ): SeedEstimate | null {
-  const present = measured(values);
+  const present = measuredValues(values);
   const stray = present.find((value) => value < least - ROUNDING || value > most + ROUNDING);
   if (stray !== undefined)
     throw new RangeError(`a value over seeds is ${stray}, not within ${least} to ${most}`);
@@ -92,7 +92,7 @@ export const differencesBySeed = (
 
 /** Mean, interval and p of the measured differences; null if there are none. */
 export function estimateDifferenceOverSeeds(differences: readonly (number | null)[]): SeedDifference | null {
-  const present = measured(differences);
+  const present = measuredValues(differences);
   const estimate = estimateOverSeeds(present);
   if (estimate === null) return null;
   const p = areSeedsAlike(estimate) ? signFlipTest(present) : studentTest(present);
@@ -112,7 +112,7 @@ export function valueText(value: number | null | undefined, unit: Unit = 'share'
 
 /** `18856 to 19440`, of the measured values. */
 export function rangeText(values: readonly (number | null)[], unit: Unit): string {
-  const present = measured(values);
+  const present = measuredValues(values);
   if (present.length === 0) return '–';
   const low = valueText(Math.min(...present), unit);
   const high = valueText(Math.max(...present), unit);

@@ -30,7 +30,7 @@ export const positionOf = (value: number, { low, high }: Scale, start: number, e
 export const tickText = (value: number, { step }: Scale): string =>
   value.toFixed(Math.max(2, Math.ceil(-Math.log10(step))));
 
-export const fixed = (value: number): string => value.toFixed(1);
+export const coordinate = (value: number): string => value.toFixed(1);
 
 export const line = (
   [x1, y1]: [number, number],
@@ -38,7 +38,7 @@ export const line = (
   color: string,
   width = 1,
 ): string =>
-  `<line x1="${fixed(x1)}" y1="${fixed(y1)}" x2="${fixed(x2)}" y2="${fixed(y2)}" stroke="${color}" stroke-width="${width}"/>`;
+  `<line x1="${coordinate(x1)}" y1="${coordinate(y1)}" x2="${coordinate(x2)}" y2="${coordinate(y2)}" stroke="${color}" stroke-width="${width}"/>`;
 
 export const text = (
   x: number,
@@ -46,7 +46,7 @@ export const text = (
   content: string,
   { anchor = 'start', size = 13 }: { anchor?: 'start' | 'middle' | 'end'; size?: number } = {},
 ): string =>
-  `<text x="${fixed(x)}" y="${fixed(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(content)}</text>`;
+  `<text x="${coordinate(x)}" y="${coordinate(y)}" text-anchor="${anchor}" font-size="${size}">${escaped(content)}</text>`;
 
 const escaped = (content: string): string =>
   content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
@@ -77,4 +77,4 @@ export const polyline = (
   color: string,
   style: string,
 ): string =>
-  `<polyline points="${points.map(([x, y]) => `${fixed(x)},${fixed(y)}`).join(' ')}" fill="none" stroke="${color}" ${style}/>`;
+  `<polyline points="${points.map(([x, y]) => `${coordinate(x)},${coordinate(y)}`).join(' ')}" fill="none" stroke="${color}" ${style}/>`;

@@ -2,7 +2,7 @@ import { runMetrics } from './run-metrics.ts';
 import { valueText } from './seed-estimates.ts';
 import {
   COLORS,
-  fixed,
+  coordinate,
   legendEntry,
   line,
   positionOf,
@@ -78,7 +78,7 @@ function pointMarks(
   y: (value: number) => number,
   color: string,
 ): string[] {
-  const circle = `<circle cx="${fixed(x(p0))}" cy="${fixed(y(mean))}" r="4" fill="${color}"/>`;
+  const circle = `<circle cx="${coordinate(x(p0))}" cy="${coordinate(y(mean))}" r="4" fill="${color}"/>`;
   return low === null || high === null
     ? [circle]
     : [line([x(p0), y(low)], [x(p0), y(high)], color, 2), circle];

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import type { comparedMeasures } from '../config/primary-comparisons.ts';
 import { signFlipTest } from '../numerics/sign-flip.ts';
-import { measured } from '../report/run-data.ts';
+import { measuredValues } from '../report/run-data.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
-import { table } from './markdown-table.ts';
-import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { differencesBySeed, differenceText, estimateOverSeeds, pText, valueText } from './seed-estimates.ts';
+import { differencesBySeed, estimateOverSeeds } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 
 /** What a sweep reads of a comparison's summary. */
@@ -87,7 +85,7 @@ function pointOf(
     arms.find((candidate) => candidate.arm === wanted),
   );
   if (arm === undefined || against === undefined) return [];
-  const p0 = measured(base?.courses.success ?? [])[0];
+  const p0 = measuredValues(base?.courses.success ?? [])[0];
   if (p0 === undefined)
     throw new InvalidConfig(`sweep: ${name}: its baseline ${baseline} has no success in epoch 1`);
   if (measure === 'rolloutsToThreshold' && [...arm.runs, ...against.runs].some(({ reached }) => !reached))
@@ -98,30 +96,9 @@ function pointOf(
   const seeds = arm.runs.map(({ seed }) => seed);
   const figuresOf = ({ runs }: typeof arm): (number | null)[] =>
     seeds.map((seed) => runs.find((run) => run.seed === seed)?.figures[measure] ?? null);
-  const differences = measured(differencesBySeed(figuresOf(arm), figuresOf(against)));
+  const differences = measuredValues(differencesBySeed(figuresOf(arm), figuresOf(against)));
   const difference = estimateOverSeeds(differences);
   return difference === null
     ? []
     : [{ ...pair, comparison: name, p0, difference, p: signFlipTest(differences)! }];
-}
-
-/** The sweep as a table. */
-export function sweepMarkdown({ measure, points }: Sweep): string {
-  const { title, unit } = runMetrics[measure];
-  return [
-    `Difference in ${title}, seed by seed, with Student’s 95 % interval; p of an exact sign-flip test, not corrected ` +
-      'for the number of rows. p0 is the agent’s success on the first epoch’s tasks of the baseline.',
-    table(
-      ['arms', 'p0', 'difference', 'seeds', 'p, exact', 'comparison'],
-      points.map(({ arm, against, p0, difference, p, comparison }) => [
-        `${arm} − ${against}`,
-        valueText(p0),
-        differenceText({ ...difference, p, adjusted: null }, unit),
-        String(difference.seeds),
-        pText(p),
-        comparison,
-      ]),
-    ),
-    '',
-  ].join('\n\n');
 }

@@ -1,4 +1,5 @@
 import type { SeriesOption } from 'echarts';
+import { roundTo } from '../numerics/arithmetic.ts';
 import { colorAt } from '../report/charts/options.ts';
 import type { Chart } from '../report/charts/options.ts';
 import type { ArmSummary } from './arm-summary.ts';
@@ -11,7 +12,7 @@ export function teachingCharts(arms: readonly ArmSummary[]): Chart[] {
   const bins = arms.flatMap(({ arm, type, runs, figures }) => {
     const [success, gain] = [figures.binSuccess, figures.logprobGain];
     if (type !== 'success-bin' || success === null || gain === null) return [];
-    return [{ arm, mean: [rounded(success.mean), rounded(gain.mean)] as Point, seeds: pointsOf(runs) }];
+    return [{ arm, mean: [roundTo(success.mean, 4), roundTo(gain.mean, 4)] as Point, seeds: pointsOf(runs) }];
   });
   if (bins.length === 0) return [];
   const series = bins.flatMap(({ arm, mean, seeds }, index): SeriesOption[] => [
@@ -50,12 +51,10 @@ export function teachingCharts(arms: readonly ArmSummary[]): Chart[] {
   ];
 }
 
-const rounded = (value: number): number => Number(value.toFixed(4));
-
 /** A point for each seed that has both. */
 const pointsOf = (runs: ArmSummary['runs']): Point[] =>
   runs.flatMap(({ figures: { binSuccess, logprobGain } }): Point[] =>
     typeof binSuccess === 'number' && typeof logprobGain === 'number'
-      ? [[rounded(binSuccess), rounded(logprobGain)]]
+      ? [[roundTo(binSuccess, 4), roundTo(logprobGain, 4)]]
       : [],
   );

@@ -1,5 +1,5 @@
 /** Limits on what an epoch computes: products of fields each of which is within its own limit. */
-import { MAX_CLUSTERED } from '../coevolution/guards.ts';
+import { MAX_CLUSTERED } from '../coevolution/task-clusters.ts';
 import { maxRounds, replayCount, rolesOf } from './experiment.ts';
 import type { Experiment } from './experiment.ts';
 

@@ -84,8 +84,8 @@ export function* measureProblems(plan: MeasuredRuns): Generator<string> {
         `${name}.checkpoints: got ${measure.checkpoints} of ${measure.arms.length} arms under ` +
         `${measure.seeds.length} seeds; expected at most ${MAX_CHECKPOINTS} in all`
       );
-    yield* repeated(`${name}.seeds`, measure.seeds);
-    yield* repeated(`${name}.arms`, measure.arms);
+    yield* repeatProblems(`${name}.seeds`, measure.seeds);
+    yield* repeatProblems(`${name}.arms`, measure.arms);
     for (const arm of measure.arms)
       if (!arms.includes(arm)) yield `${name}.arms: got ${show(arm)}; allowed: ${arms.join(', ')}`;
     for (const seed of measure.seeds)
@@ -93,7 +93,7 @@ export function* measureProblems(plan: MeasuredRuns): Generator<string> {
   }
 }
 
-export function* repeated(field: string, values: readonly (string | number)[]): Generator<string> {
+export function* repeatProblems(field: string, values: readonly (string | number)[]): Generator<string> {
   const twice = values.find((value, index) => values.indexOf(value) !== index);
   if (twice !== undefined) yield `${field}: got ${show(twice)} twice; expected each once`;
 }

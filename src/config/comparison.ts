@@ -10,7 +10,7 @@ import {
   crossPlaySchema,
   measureProblems,
   probesSchema,
-  repeated,
+  repeatProblems,
   seedsSchema,
 } from './comparison-measures.ts';
 import type { CrossPlaySettings, ProbeSettings } from './comparison-measures.ts';
@@ -175,7 +175,7 @@ type ComparedNames = Pick<Comparison, 'seeds' | 'baseline' | 'crossPlay' | 'prob
 function* nameProblems(plan: ComparedNames): Generator<string> {
   const { seeds, arms, baseline } = plan;
   if (!arms.includes(baseline)) yield `baseline: got ${show(baseline)}; allowed: ${arms.join(', ')}`;
-  yield* repeated('seeds', seeds);
+  yield* repeatProblems('seeds', seeds);
   yield* measureProblems(plan);
 }
 

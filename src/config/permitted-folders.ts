@@ -2,7 +2,7 @@
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { repository } from '../../infra/setup/locations.mjs';
-import { isInside, permittedPath, refused } from '../store/data-files.ts';
+import { isInside, permittedPath, refusal } from '../store/data-files.ts';
 import { modelFolder } from './model-folder.ts';
 
 /** Folders of tasks and data sets. @param variable `GENENV_DATA` */
@@ -28,7 +28,7 @@ export const modelFolderCheck =
     const real = await permittedPath(field, path, { folders, variable: 'GENENV_MODELS' });
     const isLinkFromElsewhere =
       real !== resolve(path) && !folders.some((folder) => isInside(resolve(folder), resolve(path)));
-    if (isLinkFromElsewhere) throw refused(field, path, `it is a link; expected the folder itself, ${real}`);
+    if (isLinkFromElsewhere) throw refusal(field, path, `it is a link; expected the folder itself, ${real}`);
   };
 
 const foldersIn = (variable: string | undefined): string[] | undefined =>

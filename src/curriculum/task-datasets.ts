@@ -10,6 +10,7 @@ import type { RandomStream } from '../numerics/random.ts';
 import { batchPrompts, openChatClient, openCompletionClient } from '../rollouts/completion-requests.ts';
 import type { ModelDependencies } from '../rollouts/completion-requests.ts';
 import type { Phase } from '../runtime/run-once.ts';
+import { parseOrNull } from '../store/json-files.ts';
 import type { PolicyVersion } from '../types/run-state.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import type { World } from '../worlds/world.ts';
@@ -126,7 +127,7 @@ async function readTaskFile(
   const lines = nonEmptyLines(bytes.toString('utf8')).slice(0, max);
   const texts = lines.map((line, index) => {
     const place = `arm.source.path: ${path} line ${index + 1}`;
-    const row = rowSchema.safeParse(parseJson(line));
+    const row = rowSchema.safeParse(parseOrNull(line));
     if (!row.success) throw new InvalidConfig(`experiment: ${place}: it is not {"spec": "…"}`);
     const { spec } = row.data;
     const parsed = world.parseTask(spec);
@@ -141,14 +142,6 @@ const nonEmptyLines = (text: string): string[] =>
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
 
 const EXAMPLE_TASKS = 8;
 

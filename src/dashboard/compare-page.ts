@@ -6,7 +6,7 @@ import { range } from '../numerics/arithmetic.ts';
 import { interpolate } from '../numerics/interpolation.ts';
 import type { Point } from '../numerics/interpolation.ts';
 import { colorAt, line } from '../report/charts/options.ts';
-import { measured } from '../report/run-data.ts';
+import { measuredValues } from '../report/run-data.ts';
 import type { CompareAxis, ComparePage } from './api.ts';
 import type { ComparedMetric, ComparedRun } from './compared-run.ts';
 import { MAX_COMPARED } from './limits.ts';
@@ -149,7 +149,7 @@ const lastPlace = (points: readonly Point[]): number => points.at(-1)![0];
 
 /** Mean and interval of several curves at a place; null if one of them does not reach it. */
 function estimateAt(curves: readonly Point[][], place: number): SeedEstimate | null {
-  const values = measured(curves.map((points) => interpolate(points, place)));
+  const values = measuredValues(curves.map((points) => interpolate(points, place)));
   return values.length < curves.length ? null : estimateOverSeeds(values);
 }
 

@@ -1,8 +1,9 @@
 import { armName } from '../config/arms.ts';
+import { roundTo } from '../numerics/arithmetic.ts';
 import { guards } from '../report/guards.ts';
 import { isRetry } from '../report/history-view.ts';
 import { loadRun } from '../report/load-run.ts';
-import { heldOutOf, measured, series, trained } from '../report/run-data.ts';
+import { heldOutOf, measuredValues, series, trainingRows } from '../report/run-data.ts';
 import type { RunData } from '../report/run-data.ts';
 import { failureOf, stateOf, viewRun } from '../report/run-view.ts';
 import type { ViewedRun } from '../report/run-view.ts';
@@ -129,7 +130,7 @@ export class RunPages {
 function fileLine(run: RunData): FileLine {
   const committed = run.rows.at(-1)?.epoch ?? 0;
   const planned = run.experiment?.epochs ?? null;
-  const heldOut = measured(run.rows.map(heldOutOf));
+  const heldOut = measuredValues(run.rows.map(heldOutOf));
   const failure = failureOf(run);
   return {
     fields: {
@@ -138,13 +139,13 @@ function fileLine(run: RunData): FileLine {
       isFinished: stateOf(run).tone === 'good',
       epoch: committed,
       epochs: planned ?? committed,
-      success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS).map(rounded),
+      success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS).map(shortRate),
       heldOut: heldOut.at(-1) ?? null,
-      heldOutCourse: heldOut.slice(-COURSE_EPOCHS).map(rounded),
+      heldOutCourse: heldOut.slice(-COURSE_EPOCHS).map(shortRate),
       updated: run.rows.at(-1)?.at ?? null,
       attention: [
         ...(failure === null ? [] : [`it failed: ${failure}`]),
-        ...guards(trained(run.rows), run.experiment)
+        ...guards(trainingRows(run.rows), run.experiment)
           .filter((guard) => guard.state === 'warn')
           .map(({ label }) => `guard: ${label}`),
       ],
@@ -155,7 +156,7 @@ function fileLine(run: RunData): FileLine {
 }
 
 /** As precise as a curve of the size of a word: hundreds of lines go to the page at once. */
-const rounded = (value: number | null): number | null => (value === null ? null : Number(value.toFixed(3)));
+const shortRate = (value: number | null): number | null => (value === null ? null : roundTo(value, 3));
 
 function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phases }: LiveView): OwnLine {
   const seconds = progress?.epochSeconds ?? null;

@@ -35,7 +35,7 @@ export async function runEpochPipeline<Committed>(
       ? runner.step('train agent', () =>
           activities.trainAgent({ ...input, traces, rewards, scores, decisions }),
         )
-      : unchanged(state.agent);
+      : unchangedPolicy(state.agent);
   const trainEnvironment = async (from?: Trained): Promise<Trained> =>
     trains.environment
       ? runner.step('train environment', () =>
@@ -46,7 +46,7 @@ export async function runEpochPipeline<Committed>(
             ...(from && { policy: weightsInRole(from.policy, 'environment', state.environment) }),
           }),
         )
-      : unchanged(state.environment);
+      : unchangedPolicy(state.environment);
   // Neither update reads what the other writes, but for one model in both roles: there the simulator's update
   // starts from what the agent's has made of it.
   const inTurn = async (): Promise<[Trained, Trained]> => {
@@ -192,4 +192,4 @@ export async function runPreparation<Committed>(
 const isDue = (every: number | undefined, epoch: number, epochs: number): boolean =>
   every !== undefined && (epoch % every === 0 || epoch === epochs);
 
-const unchanged = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });
+const unchangedPolicy = (policy: PolicyVersion): Trained => ({ policy, metrics: {}, note: null });

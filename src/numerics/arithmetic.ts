@@ -20,6 +20,9 @@ export function median(values: readonly number[]): number | null {
 /** The probability of a log-probability in nats; rounding takes it to 1 at most. */
 export const probabilityOf = (logprob: number): number => Math.min(1, Math.exp(logprob));
 
+/** A value with so many decimals. */
+export const roundTo = (value: number, digits: number): number => Number(value.toFixed(digits));
+
 /** The integers 0, 1, …, n - 1. */
 export function range(n: number): number[] {
   return Array.from({ length: n }, (_, index) => index);

@@ -3,7 +3,7 @@ import { mean } from '../numerics/arithmetic.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent, formatRate } from './format.ts';
 import { heldOutChange, isExact, RESIDENCE } from './findings.ts';
 import type { Course, Findings, HeldOutEvaluation } from './findings.ts';
-import { measured, series, trained } from './run-data.ts';
+import { measuredValues, series, trainingRows } from './run-data.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 export interface Card {
@@ -22,7 +22,7 @@ export function cards(
   { epochs, success, heldOut, difficulty, length }: Findings,
   difficultyUnit: string | undefined,
 ): Card[] {
-  const rows = trained(run.rows);
+  const rows = trainingRows(run.rows);
   const rollouts = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/count'] ?? 0), 0);
   const errored = rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/errored'] ?? 0), 0);
   const resent = run.rows.reduce((sum, { metrics }) => sum + (metrics['rollouts/retried'] ?? 0), 0);
@@ -82,8 +82,10 @@ function residenceCard(residence: number | null): Card {
 
 /** How many rounds dynamic sampling took; empty without it. */
 function roundsText(rows: readonly EpochRow[]): string {
-  const rounds = measured(series(rows, 'rollouts/rounds'));
-  const capped = measured(series(rows, 'rollouts/rounds_capped')).filter((isCapped) => isCapped === 1).length;
+  const rounds = measuredValues(series(rows, 'rollouts/rounds'));
+  const capped = measuredValues(series(rows, 'rollouts/rounds_capped')).filter(
+    (isCapped) => isCapped === 1,
+  ).length;
   const perEpoch = mean(rounds);
   if (perEpoch === null) return '';
   return `${formatNumber(perEpoch)} rounds an epoch${capped === 0 ? '' : `, ${formatCount(capped)} ended by the cap`}`;

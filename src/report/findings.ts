@@ -2,7 +2,7 @@ import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/success-ban
 import { mean } from '../numerics/arithmetic.ts';
 import type { Metrics } from '../types/run-state.ts';
 import { formatNumber, formatPercent, formatRate } from './format.ts';
-import { measured, namesUnder, series, trained } from './run-data.ts';
+import { measuredValues, namesUnder, series, trainingRows } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** Share of the second half's epochs that counts as staying in the band (claim C1). */
@@ -39,7 +39,7 @@ export interface Findings {
 
 /** @param hasDifficulty whether the world says what its number of difficulty counts */
 export function findings(rows: readonly EpochRow[], { hasDifficulty = true } = {}): Findings {
-  const epochs = trained(rows);
+  const epochs = trainingRows(rows);
   const [first, ...later] = evaluationsOf(rows);
   return {
     epochs: epochs.length,
@@ -67,7 +67,7 @@ export function evaluationsOf(rows: readonly EpochRow[]): HeldOutEvaluation[] {
 
 function successOf(epochs: EpochRow[]): Findings['success'] {
   const rates = series(epochs, 'env/success_rate');
-  const [start, end] = [measured(rates)[0] ?? null, lastMean(rates)];
+  const [start, end] = [measuredValues(rates)[0] ?? null, lastMean(rates)];
   if (start === null || end === null) return null;
   const entry = bandResidence(rates, { window: WINDOW }).entry;
   // The windows that end in the second half, so the first of them reaches back into the first half.
@@ -82,14 +82,14 @@ function invalidOf(epochs: EpochRow[]): Findings['invalid'] {
   return namesUnder(epochs, prefix)
     .map((reason) => ({
       reason,
-      count: measured(series(epochs, prefix + reason)).reduce((sum, count) => sum + count, 0),
+      count: measuredValues(series(epochs, prefix + reason)).reduce((sum, count) => sum + count, 0),
     }))
     .toSorted((a, b) => b.count - a.count);
 }
 
 function courseOf(epochs: EpochRow[], name: string): Course | null {
   const values = series(epochs, name);
-  const [start, end] = [measured(values)[0] ?? null, lastMean(values)];
+  const [start, end] = [measuredValues(values)[0] ?? null, lastMean(values)];
   if (start === null || end === null) return null;
   const margin = 0.15 * Math.max(Math.abs(start), Math.abs(end));
   let turn: Course['turn'] = null;
@@ -216,12 +216,14 @@ export const WINDOW = 5;
 
 /** Mean of each value and the up to `window - 1` before it; null if none was measured. */
 export function trailingMean(values: readonly (number | null)[], window = WINDOW): (number | null)[] {
-  return values.map((_, index) => mean(measured(values.slice(Math.max(0, index - window + 1), index + 1))));
+  return values.map((_, index) =>
+    mean(measuredValues(values.slice(Math.max(0, index - window + 1), index + 1))),
+  );
 }
 
 /** Mean of the last `count` measured values. */
 export const lastMean = (values: readonly (number | null)[], count = WINDOW): number | null =>
-  mean(measured(values).slice(-count));
+  mean(measuredValues(values).slice(-count));
 
 /**
  * At most `max` rows for charts of long runs: each is the mean of equally many epochs, and has the number of
@@ -246,6 +248,6 @@ export function thinned(rows: readonly EpochRow[], max = 500): { rows: EpochRow[
 function meanOf(records: readonly Metrics[]): Metrics {
   const names = new Set(records.flatMap((record) => Object.keys(record)));
   return Object.fromEntries(
-    [...names].map((name) => [name, mean(measured(records.map((record) => record[name] ?? null)))]),
+    [...names].map((name) => [name, mean(measuredValues(records.map((record) => record[name] ?? null)))]),
   );
 }

@@ -5,7 +5,7 @@ import type { Rule } from './guard-rule.ts';
 import { taskRules } from './task-rules.ts';
 import { updateRules } from './update-rules.ts';
 import { worldRules } from './world-rules.ts';
-import { measured } from './run-data.ts';
+import { measuredValues } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** One line of the guards' table. `info` has no threshold: it is read, not judged. */
@@ -31,7 +31,7 @@ export function guards(rows: readonly EpochRow[], experiment: Experiment | null)
 }
 
 function judge({ label, history, threshold, isOk, explanation, format = formatRate, judgedBy }: Rule): Guard {
-  const values = measured(history);
+  const values = measuredValues(history);
   const value = judgedBy && values.length > 0 ? judgedBy(values) : lastMean(history);
   const guard = { label, threshold, explanation, history };
   if (value === null) return { ...guard, value: 'not measured', state: 'missing' };

@@ -72,13 +72,13 @@ export interface RunData {
 }
 
 /** Epochs in which tasks were written: all but the preparation. */
-export const trained = (rows: readonly EpochRow[]): EpochRow[] => rows.filter(({ epoch }) => epoch > 0);
+export const trainingRows = (rows: readonly EpochRow[]): EpochRow[] => rows.filter(({ epoch }) => epoch > 0);
 
 /** One value an epoch; null if it was not measured. */
 export const series = (rows: readonly EpochRow[], name: string): (number | null)[] =>
   rows.map(({ metrics }) => metrics[name] ?? null);
 
-export const measured = (values: readonly (number | null)[]): number[] =>
+export const measuredValues = (values: readonly (number | null)[]): number[] =>
   values.filter((value) => value !== null);
 
 /** Names below a prefix in any epoch (`env/kind/` -> `T`, `U`), in natural order. */

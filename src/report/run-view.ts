@@ -19,7 +19,7 @@ import { heldOutGrids } from './held-out.ts';
 import { historyView } from './history-view.ts';
 import type { HistoryView } from './history-view.ts';
 import { loadRun } from './load-run.ts';
-import { heldOutOf, trained } from './run-data.ts';
+import { heldOutOf, trainingRows } from './run-data.ts';
 import type { EpochRow, RunData } from './run-data.ts';
 
 /** A section of figures. */
@@ -106,7 +106,7 @@ export async function viewRun({
   const results = findings(run.rows, { hasDifficulty: difficultyUnit !== undefined });
   const charts = chartsOf(rows, grids, run.experiment, run.retunes);
   if (difficultyUnit === undefined) charts.frontier = charts.frontier.filter(({ id }) => id !== 'difficulty');
-  const begun = trained(run.rows).length > 0;
+  const begun = trainingRows(run.rows).length > 0;
   const view: RunView = {
     runId,
     setting: settingText(run.experiment, world?.name ?? null),
@@ -117,7 +117,7 @@ export async function viewRun({
     verdict: verdict(results),
     gaps: run.gaps,
     cards: cards(run, results, difficultyUnit),
-    guards: begun ? guards(trained(run.rows), run.experiment) : [],
+    guards: begun ? guards(trainingRows(run.rows), run.experiment) : [],
     figures: [
       { id: 'frontier', charts: charts.frontier },
       { id: 'held-out', charts: charts.heldOut },

@@ -4,7 +4,7 @@ import type { World } from '../worlds/world.ts';
 import { describeSample } from './describe-sample.ts';
 import type { Sample } from './describe-sample.ts';
 import { readRecords } from './read-lines.ts';
-import { trained } from './run-data.ts';
+import { trainingRows } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** Some of an epoch's tasks, in their order. */
@@ -32,7 +32,7 @@ export async function sampleEpochs(
   gaps: string[],
 ): Promise<SampledEpoch[]> {
   const epochs: SampledEpoch[] = [];
-  const withTasks = trained(rows).filter(({ outputs }) => outputs.tasks);
+  const withTasks = trainingRows(rows).filter(({ outputs }) => outputs.tasks);
   for (const row of spreadSample(withTasks, MAX_EPOCHS)) {
     const sampled = await sampleEpoch(row, store, world, gaps);
     if (sampled !== null) epochs.push(sampled);

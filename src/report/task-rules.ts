@@ -3,7 +3,7 @@ import { combine } from './charts/options.ts';
 import { formatNumber, formatRate } from './format.ts';
 import { latest, lowest } from './guard-rule.ts';
 import type { Rule } from './guard-rule.ts';
-import { measured, namesUnder, series } from './run-data.ts';
+import { measuredValues, namesUnder, series } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** Guards of what the simulator wrote. */
@@ -182,6 +182,6 @@ function slowestKind(rows: readonly EpochRow[]): (number | null)[] {
 }
 
 function extreme(values: (number | null)[], pick: (...values: number[]) => number): number | null {
-  const present = measured(values);
+  const present = measuredValues(values);
   return present.length === 0 ? null : pick(...present);
 }

@@ -2,7 +2,7 @@ import type { Experiment } from '../config/experiment.ts';
 import { combine } from './charts/options.ts';
 import { formatPercent } from './format.ts';
 import type { Rule } from './guard-rule.ts';
-import { measured, series } from './run-data.ts';
+import { measuredValues, series } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
 
 /** Guards of worlds in which the simulator writes more than tasks; empty for other worlds. */
@@ -11,7 +11,7 @@ export function worldRules(rows: readonly EpochRow[], experiment: Experiment | n
 }
 
 function wordingRules(history: (number | null)[]): Rule[] {
-  if (measured(history).length === 0) return [];
+  if (measuredValues(history).length === 0) return [];
   return [
     {
       label: 'Untrue wordings',
@@ -30,7 +30,7 @@ function labelRules(rows: readonly EpochRow[], experiment: Experiment | null): R
   const votes = series(rows, 'env/label_votes');
   const votesPerLabel =
     experiment !== null && 'vote' in experiment.world ? (experiment.world.vote?.votes ?? null) : null;
-  if (votesPerLabel === null || measured(votes).length === 0) return [];
+  if (votesPerLabel === null || measuredValues(votes).length === 0) return [];
   const labelled = votes.map((cast) => (cast ? cast / votesPerLabel : null));
   const labelShare = (name: string) =>
     combine(series(rows, name), labelled, (tasks, labels) => tasks / labels);

@@ -1,6 +1,7 @@
 import type { TimeSlices } from '../async/time-slices.ts';
 import type { Wordings } from '../coevolution/difficulty-reward.ts';
-import { clusterSizes, discrimination, discriminationGate } from '../coevolution/guards.ts';
+import { discrimination, discriminationGate } from '../coevolution/guards.ts';
+import { clusterSizes } from '../coevolution/task-clusters.ts';
 import { successRate } from '../coevolution/success-rate.ts';
 import type { SuccessRate } from '../coevolution/success-rate.ts';
 import type { Guards } from '../config/guards.ts';

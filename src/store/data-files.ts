@@ -25,15 +25,15 @@ export function dataFileReader(folders: readonly string[]): ReadDataFile {
       try {
         const { size } = await handle.stat();
         if (size > MAX_BYTES)
-          throw refused(field, path, `it has ${size} bytes; expected at most ${MAX_BYTES}`);
+          throw refusal(field, path, `it has ${size} bytes; expected at most ${MAX_BYTES}`);
         return await handle.readFile();
       } finally {
         await handle.close();
       }
     } catch (error) {
-      if (error instanceof InvalidArtifact) throw refused(field, path, 'it is not a file');
+      if (error instanceof InvalidArtifact) throw refusal(field, path, 'it is not a file');
       const code = errorCode(error);
-      throw code === undefined ? error : refused(field, path, `it cannot be read (${code})`);
+      throw code === undefined ? error : refusal(field, path, `it cannot be read (${code})`);
     }
   };
 }
@@ -52,9 +52,9 @@ export async function permittedPath(
   for (const folder of folders) {
     const root = await realpath(folder).catch(() => resolve(folder));
     if (real !== undefined && isInside(root, real)) return real;
-    if (real === undefined && isInside(root, resolve(path))) throw refused(field, path, 'it does not exist');
+    if (real === undefined && isInside(root, resolve(path))) throw refusal(field, path, 'it does not exist');
   }
-  throw refused(
+  throw refusal(
     field,
     path,
     `workers read only what is in ${folders.join(', ')}: move it there, or have ${variable} name its folder`,
@@ -66,5 +66,5 @@ export function isInside(folder: string, path: string): boolean {
   return from !== '' && from !== '..' && !from.startsWith(`..${sep}`) && resolve(folder, from) === path;
 }
 
-export const refused = (field: string, path: string, reason: string): InvalidConfig =>
+export const refusal = (field: string, path: string, reason: string): InvalidConfig =>
   new InvalidConfig(`experiment: ${field}: got ${show(path)}; ${reason}`);

@@ -2,13 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TimeSlices } from '../../src/async/time-slices.ts';
 import { normalisedEditDistance } from '../../src/coevolution/novelty.ts';
-import {
-  better,
-  clusterSizes,
-  hasFlatRewards,
-  isForgetting,
-  starvedEpochs,
-} from '../../src/coevolution/guards.ts';
+import { better, hasFlatRewards, isForgetting, starvedEpochs } from '../../src/coevolution/guards.ts';
+import { clusterSizes } from '../../src/coevolution/task-clusters.ts';
 import { sum } from '../../src/numerics/arithmetic.ts';
 
 /** Average-link clustering by its definition: every link anew after every merge. */

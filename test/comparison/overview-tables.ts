@@ -23,7 +23,7 @@ import type { Summary } from '../../src/comparison/summary.ts';
 import { mean, range } from '../../src/numerics/arithmetic.ts';
 import { signFlipTest } from '../../src/numerics/sign-flip.ts';
 import { studentInterval } from '../../src/numerics/student.ts';
-import { measured } from '../../src/report/run-data.ts';
+import { measuredValues } from '../../src/report/run-data.ts';
 
 export const docs = join(repository, 'docs');
 const read = (file: string): string => readFileSync(join(docs, file), 'utf8');
@@ -85,7 +85,9 @@ export function horizonTable(): string {
     armWith(summary.arms, name)!.runs.map(({ curve }) => areaUnderCurve(curve, rollouts));
   const ends = [3200, 6400, 7216, 8533, 10667, summary.rollouts, 13152, 13632];
   const rows = ends.map((rollouts) => {
-    const differences = measured(differencesBySeed(areas('tuned', rollouts), areas('random', rollouts)));
+    const differences = measuredValues(
+      differencesBySeed(areas('tuned', rollouts), areas('random', rollouts)),
+    );
     const { low, high } = studentInterval(differences, 0.9)!;
     const cells = [
       String(rollouts),
@@ -206,7 +208,7 @@ function lengthCurve(run: PortableRun, first: number, last: number): CurvePoint[
     const cells = range(last - first + 1).map(
       (step) => metrics[`eval/heldout_probability_difficulty/${first + step}`]![epoch] ?? null,
     );
-    const score = mean(measured(cells));
+    const score = mean(measuredValues(cells));
     return score === null ? [] : [{ rollouts, score }];
   });
 }

@@ -2,7 +2,7 @@ import type { Prices } from '../../config/prices.ts';
 import { mean as meanOf } from '../../numerics/arithmetic.ts';
 import { findings } from '../../report/findings.ts';
 import { loadRun } from '../../report/load-run.ts';
-import { heldOutOf, measured, series, trained } from '../../report/run-data.ts';
+import { heldOutOf, measuredValues, series, trainingRows } from '../../report/run-data.ts';
 import type { EpochRow } from '../../report/run-data.ts';
 import { writeReport } from '../../report/write-report.ts';
 import { writeTensorboard } from '../../tracking/write-tensorboard.ts';
@@ -35,7 +35,7 @@ const PARTS = 6;
 /** A run's course in sixths, then the figures it is judged by. */
 export async function summaryTable(home: string, id: string): Promise<string> {
   const { rows } = await loadRun({ home, runId: id });
-  const epochs = trained(rows);
+  const epochs = trainingRows(rows);
   const course = plainTable([
     'epochs',
     'success',
@@ -46,7 +46,7 @@ export async function summaryTable(home: string, id: string): Promise<string> {
     'held-out',
   ]);
   for (const part of splitEvenly(epochs)) {
-    const mean = (name: string): number | null => meanOf(measured(series(part, name)));
+    const mean = (name: string): number | null => meanOf(measuredValues(series(part, name)));
     course.push([
       `${part[0]?.epoch ?? ''}-${part.at(-1)?.epoch ?? ''}`,
       rateText(mean('env/success_rate')),
@@ -54,7 +54,7 @@ export async function summaryTable(home: string, id: string): Promise<string> {
       rateText(mean('env/difficulty'), 1),
       rateText(mean('completions/mean_length'), 1),
       rateText(mean('env/reward')),
-      rateText(meanOf(measured(part.map(heldOutOf)))),
+      rateText(meanOf(measuredValues(part.map(heldOutOf)))),
     ]);
   }
   const { success, heldOut } = findings(rows);

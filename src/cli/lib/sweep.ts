@@ -1,4 +1,5 @@
-import { sweep, sweepMarkdown, sweptSummarySchema } from '../../comparison/sweep.ts';
+import { sweepMarkdown } from '../../comparison/sweep-markdown.ts';
+import { sweep, sweptSummarySchema } from '../../comparison/sweep.ts';
 import type { SweptPair, SweptSummary } from '../../comparison/sweep.ts';
 import { sweepSvg } from '../../comparison/sweep-svg.ts';
 import { comparedMeasures } from '../../config/primary-comparisons.ts';

@@ -1,12 +1,12 @@
 import type { SeriesOption } from 'echarts';
-import { namesUnder, series, trained } from '../run-data.ts';
+import { namesUnder, series, trainingRows } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
 import { colorAt, line, overEpochs, unlessEmpty } from './options.ts';
 import type { Chart, Values } from './options.ts';
 
 /** Does the band mean anything? */
 export function guardCharts(allRows: readonly EpochRow[]): Chart[] {
-  const rows = trained(allRows);
+  const rows = trainingRows(allRows);
   const metric = (name: string) => series(rows, name);
   const byKind = (prefix: string, area: boolean) =>
     namesUnder(rows, prefix).map((kind, index) =>
@@ -100,7 +100,7 @@ const floor = (values: Values): { min: number } => ({
 
 /** What was dropped and why. Reasons that never occurred are left out. */
 export function droppedCharts(allRows: readonly EpochRow[]): Chart[] {
-  const rows = trained(allRows);
+  const rows = trainingRows(allRows);
   const bars = (prefix: string, except: readonly string[] = []): SeriesOption[] =>
     namesUnder(rows, prefix)
       .filter((reason) => !except.includes(reason))
@@ -133,7 +133,7 @@ export function droppedCharts(allRows: readonly EpochRow[]): Chart[] {
 
 /** What it cost. */
 export function costCharts(allRows: readonly EpochRow[]): Chart[] {
-  const rows = trained(allRows);
+  const rows = trainingRows(allRows);
   const phases = [...new Set(rows.flatMap(({ time }) => Object.keys(time)))].filter(
     (phase) => phase !== 'epoch',
   );

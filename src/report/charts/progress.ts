@@ -3,7 +3,7 @@ import type { Experiment } from '../../config/experiment.ts';
 import { evaluationsOf, isExact, trailingMean } from '../findings.ts';
 import type { HeldOutGrid } from '../held-out.ts';
 import { benchmarkPrefix } from '../../runs/benchmark-scores.ts';
-import { measured, namesUnder, series, trained } from '../run-data.ts';
+import { measuredValues, namesUnder, series, trainingRows } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
 import {
   addSpread,
@@ -23,7 +23,7 @@ const bandText = `band [${TARGET_BAND.low}, ${TARGET_BAND.high}]`;
 
 /** Is the agent kept at the edge of its ability, and by what tasks? */
 export function frontierCharts(allRows: readonly EpochRow[]): Chart[] {
-  const rows = trained(allRows);
+  const rows = trainingRows(allRows);
   const rates = series(rows, 'env/success_rate');
   const difficulty = series(rows, 'env/difficulty');
   const spread = series(rows, 'env/difficulty_sd');
@@ -113,7 +113,7 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
   const evaluated = rows.filter(({ epoch }) => evaluations.some((evaluation) => evaluation.epoch === epoch));
   const kinds = namesUnder(rows, 'eval/heldout/');
   const passes = series(evaluated, 'eval/pass_at_k');
-  const hasPasses = measured(passes).length > 0;
+  const hasPasses = measuredValues(passes).length > 0;
   const suites = namesUnder(rows, benchmarkPrefix);
   const benchmarked = rows.filter(({ metrics }) =>
     suites.some((suite) => typeof metrics[`${benchmarkPrefix}${suite}`] === 'number'),
@@ -194,7 +194,7 @@ export function heldOutCharts(rows: readonly EpochRow[], grids: readonly HeldOut
 
 /** Rewards and the two policies' updates. */
 export function updateCharts(allRows: readonly EpochRow[], experiment: Experiment | null): Chart[] {
-  const rows = trained(allRows);
+  const rows = trainingRows(allRows);
   const metric = (name: string) => series(rows, name);
   const maxKl = experiment?.environment.training?.maxKl ?? null;
   const simulatorKl = line('simulator', metric('env/kl'), { color: '$orange' });

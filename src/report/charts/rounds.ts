@@ -1,14 +1,14 @@
 import type { Experiment } from '../../config/experiment.ts';
-import { measured, series, trained } from '../run-data.ts';
+import { measuredValues, series, trainingRows } from '../run-data.ts';
 import type { EpochRow } from '../run-data.ts';
 import { line, markLevel, overEpochs, unlessEmpty } from './options.ts';
 import type { Chart } from './options.ts';
 
 /** Of dynamic sampling: what it cost to fill the agent's step. Nothing in runs without it. */
 export function roundCharts(allRows: readonly EpochRow[], experiment: Experiment | null): Chart[] {
-  const rows = trained(allRows);
+  const rows = trainingRows(allRows);
   const rounds = series(rows, 'rollouts/rounds');
-  if (measured(rounds).length === 0) return [];
+  if (measuredValues(rounds).length === 0) return [];
   const perTask = experiment?.agent.rolloutsPerTask ?? null;
   const tasks = series(rows, 'rollouts/count').map((count) =>
     count === null || perTask === null ? null : count / perTask,
