@@ -52,6 +52,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
       stalled: new AbortController().signal,
       onHeartbeat: () => undefined,
       isWorkerStopping: () => false,
+      isSuperseded: () => false,
     }),
     send: (_, request) => request(),
     searchAttributes: false,

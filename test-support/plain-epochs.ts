@@ -66,6 +66,7 @@ export function plainDependencies(
       stalled: new AbortController().signal,
       onHeartbeat: () => undefined,
       isWorkerStopping: () => false,
+      isSuperseded: () => false,
       ...attempt,
     }),
   };

@@ -21,7 +21,8 @@ export function runProgram(
     const options = { env, timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES, killSignal: 'SIGKILL' } as const;
     const child = execFile(command, args, options, (error, stdout, stderr) => {
       const code = error === null ? 0 : (child.exitCode ?? null);
-      resolve({ code, stdout, stderr: stderr || (error?.message ?? '') });
+      const problem = error?.killed === true ? `${command} timed out after ${timeoutMs} ms` : error?.message;
+      resolve({ code, stdout, stderr: stderr || (problem ?? '') });
     });
     child.stdin?.on('error', () => undefined).end();
   });

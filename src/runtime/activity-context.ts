@@ -10,4 +10,9 @@ export interface ActivityContext {
   onHeartbeat: (listener: () => void) => void;
   /** True if the signal means that the worker stops, not that a user cancels. */
   isWorkerStopping: () => boolean;
+  /**
+   * True if the signal means that the server has given the attempt up, or its workflow has ended, and nobody
+   * asked the activity to end: after a time limit, another attempt continues.
+   */
+  isSuperseded: () => boolean;
 }

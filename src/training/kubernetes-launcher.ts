@@ -11,11 +11,8 @@ import {
   kubernetesState,
   workSelector,
 } from './kubernetes-objects.ts';
-import { plannedHandle, shellWord, TrainerUnavailable } from './launcher.ts';
+import { plannedHandle, shellWord, TrainerUnavailable, unanswered } from './launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from './launcher.ts';
-
-/** Time without an answer after which the activity ends, and the workflow waits for the cluster. */
-const maxSilenceMs = 30_000;
 
 /**
  * Jobs of a Kubernetes namespace, whose pods mount the store where the workers do. The name of a Job is of the key
@@ -31,7 +28,6 @@ export class KubernetesLauncher implements Launcher {
   readonly #job: { processes: number; variables: Readonly<Record<string, string>> };
   /** As they were last read: for people, while the file is wrong. */
   #last: KubernetesSettings | undefined;
-  #silentSince: number | undefined;
 
   /**
    * @param settings of the operator, as they are now @throws InvalidConfig
@@ -66,13 +62,9 @@ export class KubernetesLauncher implements Launcher {
     try {
       const job = await api.find(name);
       const pods = job === undefined ? [] : await api.pods(name);
-      this.#silentSince = undefined;
       return kubernetesState(job, pods);
     } catch (error) {
-      const now = Date.now();
-      this.#silentSince ??= now;
-      if (error instanceof ModelUnavailable && now - this.#silentSince > maxSilenceMs) throw error;
-      return { state: 'unknown', reason: shortReason(String(error)) };
+      return unanswered(error, 'the Kubernetes API server');
     }
   }
 

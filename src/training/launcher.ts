@@ -1,6 +1,8 @@
 /** How training jobs reach a back end: what every launcher does, and how a job is named in it. */
 import { z } from 'zod';
 import type { TrainerSettings } from '../config/policies.ts';
+import { shortReason } from '../inference/outage-reason.ts';
+import { ModelUnavailable } from '../inference/policy-client.ts';
 
 export type LauncherType = TrainerSettings['launcher']['type'];
 
@@ -33,13 +35,31 @@ export type JobHandle = Launch & { folder: string };
 
 /**
  * What a back end knows of a job. `ended`: it has ended, or the back end answers and has no such job, without
- * `code` and `reason` if nobody knows how. `unknown`: the back end does not answer.
+ * `code` and `reason` if nobody knows how. `unknown`: the back end does not answer, which is an outage, or it
+ * answers that it does not know (a node is lost).
  */
 export type JobState =
   | { state: 'queued'; reason: string; position?: number }
   | { state: 'running' }
   | { state: 'ended'; code?: number; reason?: string }
-  | { state: 'unknown'; reason: string };
+  | { state: 'unknown'; reason: string; outage?: ModelUnavailable };
+
+/**
+ * The state of a job whose back end could not be asked, for whatever reason: that says nothing of the job.
+ * @param server what the workflow then waits for, if the error does not name it
+ */
+export function unanswered(error: unknown, server: string): JobState {
+  const reason = shortReason(String(error));
+  const outage =
+    error instanceof ModelUnavailable
+      ? error
+      : new ModelUnavailable(`${server}: ${reason}`, { cause: error, server, reason });
+  return { state: 'unknown', reason, outage };
+}
+
+/** Why the back end could not be asked for this state; undefined if it has answered. */
+export const outageOf = (state: JobState): ModelUnavailable | undefined =>
+  state.state === 'unknown' ? state.outage : undefined;
 
 /** Starts training jobs in a back end, and finds them again there. Fencing is not its business: jobs do it. */
 export interface Launcher {

@@ -147,7 +147,7 @@ export async function runPolicyJob(
   request: JobRequest,
 ): Promise<FinishedJob> {
   const { trainer, durability, seed } = experiment;
-  const { signal, heartbeat, isWorkerStopping } = dependencies.activityContext();
+  const { signal, heartbeat, isWorkerStopping, isSuperseded } = dependencies.activityContext();
   const { store, devices } = dependencies;
   const { reference, trainerState } = request;
   let last: JobProgress | undefined;
@@ -197,7 +197,10 @@ export async function runPolicyJob(
     launcher,
     python: dependencies.python,
     signal,
-    detach: () => isWorkerStopping() && dependencies.onShutdown === 'detach',
+    // The next attempt finds the job of a cluster from every host, but a process on its own host alone.
+    detach: () =>
+      (isWorkerStopping() && dependencies.onShutdown === 'detach') ||
+      (isSuperseded() && givesDevices(launcher.type)),
     stallMs: durability.heartbeatSeconds * 1000,
     onDamage: dependencies.onDamage,
     traceParent: dependencies.traceParent?.(),

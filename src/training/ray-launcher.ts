@@ -7,7 +7,7 @@ import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
 import { readPlainFile } from '../store/plain-files.ts';
-import { claimName, plannedHandle, shellWord } from './launcher.ts';
+import { claimName, plannedHandle, shellWord, unanswered } from './launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from './launcher.ts';
 import { RayJobs } from './ray-jobs.ts';
 import type { RayAddress, RayJob } from './ray-jobs.ts';
@@ -25,8 +25,6 @@ export interface RayCommand {
 
 /** Time that Ray leaves a job between SIGTERM and SIGKILL, for its checkpoint. */
 const graceSeconds = 20;
-/** Time without an answer after which the activity ends, and the workflow waits for the cluster. */
-const maxSilenceMs = 30_000;
 
 /**
  * Jobs of a Ray cluster whose nodes have the worker's paths. Ray's own id of a job is ours, so a submission whose
@@ -40,7 +38,6 @@ export class RayLauncher implements Launcher {
   readonly #address: () => RayAddress;
   readonly #resources: RayResources;
   readonly #command: (folder: string) => RayCommand;
-  #silentSince: number | undefined;
 
   /** @param address by the operator's list as it is now. @throws EndpointRefused */
   constructor(address: () => RayAddress, resources: RayResources, command: (folder: string) => RayCommand) {
@@ -67,18 +64,15 @@ export class RayLauncher implements Launcher {
     const id = rayId(handle);
     try {
       const job = await jobs.find(id);
-      this.#silentSince = undefined;
       if (job === undefined) return { state: 'ended' };
-      if (job.status === 'PENDING' && (await isStopped(handle))) return { state: 'ended' };
+      const isWaiting = job.status === 'PENDING' || hasWaitedTooLong(job);
+      if (isWaiting && (await isStopped(handle))) return { state: 'ended' };
       if (!hasWaitedTooLong(job)) return stateOf(job);
       await jobs.remove(id);
       await this.#post(jobs, handle);
       return { state: 'queued', reason: 'submitted again, since Ray ends what waits too long' };
     } catch (error) {
-      const now = Date.now();
-      this.#silentSince ??= now;
-      if (error instanceof ModelUnavailable && now - this.#silentSince > maxSilenceMs) throw error;
-      return { state: 'unknown', reason: shortReason(String(error)) };
+      return unanswered(error, 'Ray');
     }
   }
 

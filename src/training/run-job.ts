@@ -8,8 +8,8 @@ import type { WorkFolder } from '../store/work-folder.ts';
 import type { JobExit, JobKind, JobResult, TrainingJob } from '../types/training-job.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';
-import { plannedHandle } from './launcher.ts';
-import type { JobHandle, Launcher } from './launcher.ts';
+import { outageOf, plannedHandle } from './launcher.ts';
+import type { JobHandle, JobState, Launcher } from './launcher.ts';
 import { QueueWait } from './queue-wait.ts';
 import { SharedCheckpoints } from './shared-checkpoints.ts';
 import { maxEndMs, TrainerFailed, watchJob } from './watch-job.ts';
@@ -63,7 +63,8 @@ const minTokenBudget = 256;
  * Runs a training job to its result: attaches to one that lives, else submits it, which resumes from its last step
  * checkpoint. Out of memory halves the token budget of a micro-batch and continues; so does a job that its back
  * end has pre-empted after at least one step, or at its first end of this kind.
- * @throws TrainerFailed (try again), InvalidConfig, InvalidArtifact; the signal's reason when it aborts.
+ * @throws TrainerFailed (try again), InvalidConfig, InvalidArtifact; ModelUnavailable for a back end that does
+ * not answer; the signal's reason when it aborts.
  */
 export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
   const { work, job, launcher } = options;
@@ -83,12 +84,12 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
       if (earlier) await queueOf(earlier).end();
       return { result, tokensPerMicroBatch: previous?.settings.tokens_per_micro_batch ?? tokenBudget };
     }
-    // A job that has written its exit still holds its lock, and its memory, until its process is gone.
-    if (previousExit && earlier) await waitUntilGone(launcher, earlier);
     if (previous) tokenBudget = Math.min(tokenBudget, previous.settings.tokens_per_micro_batch);
     if (previousExit?.reason === 'out_of_memory') tokenBudget = halve(tokenBudget);
-    const attached =
-      previous && earlier && (await launcher.state(earlier)).state !== 'ended' ? earlier : undefined;
+    // A job that has written its exit still holds its lock, and its memory, until its process is gone.
+    const state =
+      earlier && (await (previousExit ? stateOnceGone(launcher, earlier) : launcher.state(earlier)));
+    const attached = previous && state?.state !== 'ended' ? earlier : undefined;
     // It may have ended since its result was looked for.
     if (!attached && !previousExit && (await folder.exit())) continue;
     if (!attached) await checkpoints.fetch(options.onTransferred);
@@ -170,8 +171,17 @@ function failure({ reason, file, ...exit }: JobExit, path: string): Error {
   }
 }
 
-async function waitUntilGone(launcher: Launcher, handle: JobHandle): Promise<void> {
+/**
+ * The state of a job that has written its exit, once its process is gone, or takes too long to go.
+ * @throws ModelUnavailable for a back end that does not answer, which could take no other job either
+ */
+async function stateOnceGone(launcher: Launcher, handle: JobHandle): Promise<JobState> {
   const started = Date.now();
-  while (Date.now() - started < maxEndMs && (await launcher.state(handle)).state !== 'ended')
+  for (;;) {
+    const state = await launcher.state(handle);
+    const outage = outageOf(state);
+    if (outage !== undefined) throw outage;
+    if (state.state === 'ended' || Date.now() - started >= maxEndMs) return state;
     await sleep(launcher.pollMs / 10);
+  }
 }

@@ -6,7 +6,7 @@ import { ModelUnavailable } from '../inference/policy-client.ts';
 import { runProgram } from '../processes/program.ts';
 import type { ProgramEnd } from '../processes/program.ts';
 import { openPlainFile } from '../store/plain-files.ts';
-import { jobName, logCommand, plannedHandle, TrainerUnavailable } from './launcher.ts';
+import { jobName, logCommand, plannedHandle, TrainerUnavailable, unanswered } from './launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from './launcher.ts';
 import { parseQueue, queueFormat, stateOf, waitedMs } from './slurm-queue.ts';
 import type { QueueLine } from './slurm-queue.ts';
@@ -15,6 +15,8 @@ import type { QueueLine } from './slurm-queue.ts';
 const script = join(import.meta.dirname, 'slurm-job.sh');
 /** Slurm's programs try a controller that is away for some time themselves. */
 const maxCommandMs = 60_000;
+/** Nothing heartbeats during a look, so it ends well before the attempt has to. */
+const maxLookMs = 30_000;
 /** Between two looks at a job that was asked to end. */
 const endPollMs = 500;
 /** Seconds before a limit of time or a pre-emption at which the job is told to write a checkpoint. */
@@ -71,7 +73,7 @@ export class SlurmLauncher implements Launcher {
 
   async state(handle: JobHandle): Promise<JobState> {
     const line = await this.#find(handle);
-    if (line === 'unknown') return { state: 'unknown', reason: cut(this.#lastFailure.stderr) };
+    if (line === 'unknown') return unanswered(outage('squeue', cut(this.#lastFailure.stderr)), 'Slurm');
     if (line === undefined) return { state: 'ended' };
     const state = stateOf(line);
     return state.state === 'queued' && line.state === 'PENDING'
@@ -157,7 +159,8 @@ export class SlurmLauncher implements Launcher {
   }
 
   #run(command: string, args: readonly string[], env = this.#environment()): Promise<ProgramEnd> {
-    return runProgram(command, args, { env: { ...env, TZ: 'UTC' }, timeoutMs: maxCommandMs });
+    const timeoutMs = command === 'squeue' ? maxLookMs : maxCommandMs;
+    return runProgram(command, args, { env: { ...env, TZ: 'UTC' }, timeoutMs });
   }
 
   #environment(): Record<string, string> {
@@ -170,10 +173,16 @@ const commentOf = ({ key, fence }: Pick<JobHandle, 'key' | 'fence'>): string => 
 const cut = (text: string): string => text.trim().slice(0, 500);
 
 /** A controller that is away is waited for by the workflow, as a model server is, at no cost of an attempt. */
+const outage = (command: string, reason: string): ModelUnavailable =>
+  new ModelUnavailable(failureText(command, reason), { server: 'Slurm', reason });
+
+/** A submission that fails may be wrong in itself. */
 function unavailable(command: string, { stderr }: ProgramEnd): Error {
   const reason = cut(stderr);
-  const message = `${command} failed: ${reason}; see docs/slurm.md, or choose another trainer.launcher`;
   return /contact slurm controller|timed out|connect failure/i.test(reason)
-    ? new ModelUnavailable(message, { server: 'Slurm', reason })
-    : new TrainerUnavailable(message);
+    ? outage(command, reason)
+    : new TrainerUnavailable(failureText(command, reason));
 }
+
+const failureText = (command: string, reason: string): string =>
+  `${command} failed: ${reason}; see docs/slurm.md, or choose another trainer.launcher`;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobProgress } from '../types/training-job.ts';
 import type { JobFolder } from './job-folder.ts';
+import { outageOf } from './launcher.ts';
 import type { JobHandle, JobState, Launcher } from './launcher.ts';
 import type { QueueWait } from './queue-wait.ts';
 import type { SharedCheckpoints } from './shared-checkpoints.ts';
@@ -9,6 +10,8 @@ const pollMs = 20;
 /** A job is looked at after a fiftieth of the time that it has taken so far: its files are read each time. */
 const longestPollMs = 500;
 const leaseMs = 2_000;
+/** Time without a word of a back end or its job, after which the workflow waits for the back end. */
+const maxSilenceMs = 30_000;
 /** Limit of the time that a job takes to end. */
 export const maxEndMs = 20_000;
 /** Limit of the time that a worker that stops takes to send a job's last step checkpoint. */
@@ -32,7 +35,10 @@ export interface WatchOptions {
   signal: AbortSignal;
   /** When the signal is aborted: whether the job continues without its worker. */
   detach: () => boolean;
-  /** Limit of the time that a living job neither reports progress nor works nor waits in a queue. */
+  /**
+   * Limit of the time that a living job neither reports progress nor works nor waits in a queue. A back end may
+   * be silent for half of it at most, since nothing heartbeats meanwhile.
+   */
   stallMs: number;
 }
 
@@ -51,9 +57,10 @@ export interface WatchedJob {
 
 /**
  * Returns when the job has ended, for whatever reason. It lives as long as its back end says so, or it writes
- * progress; what waits in a queue does not stall.
+ * progress; what waits in a queue does not stall, and nothing does as long as its back end does not answer.
  * @returns what its back end says of its end, if it says something
- * @throws TrainerFailed for a job that stalls, which is ended; the signal's reason when it aborts
+ * @throws TrainerFailed for a job that stalls, which is ended; ModelUnavailable for a back end that does not
+ * answer, whose job is left to the next attempt; the signal's reason when it aborts
  */
 export async function watchJob(job: WatchedJob, options: WatchOptions): Promise<string | undefined> {
   const { checkpoints } = job;
@@ -87,6 +94,8 @@ async function watchUntilEnd(
   let lastProbe = begun;
   let endedAt: number | undefined;
   let isQueued = false;
+  const silenceMs = Math.min(maxSilenceMs, stallMs / 2);
+  let silentSince: number | undefined;
   for (;;) {
     const hasEnded = (await folder.exit()) !== undefined;
     if (signal.aborted && !hasEnded) {
@@ -119,23 +128,31 @@ async function watchUntilEnd(
     if (now - lastProbe > launcher.pollMs) {
       lastProbe = now;
       const state = await launcher.state(handle);
-      // The limit of a stall begins with the job.
-      if (isQueued || state.state === 'queued') lastLife = lastProgress = now;
-      isQueued = state.state === 'queued' || (isQueued && state.state === 'unknown');
-      endedAt = state.state === 'ended' ? (endedAt ?? now) : undefined;
-      if (state.state === 'ended' && now - endedAt! >= launcher.settleMs) return state.reason;
-      if (state.state === 'queued') {
-        await queue.note();
-        options.onQueued?.(state, handle);
-      } else if (state.state === 'running') {
-        await queue.end();
-        if (await launcher.hasWorked?.(handle, now)) {
-          lastLife = now;
-          options.onWork?.(now - lastProgress, handle);
+      const outage = outageOf(state);
+      if (outage !== undefined) {
+        silentSince ??= now;
+        const isOver = Date.now() - Math.max(silentSince, lastLife) >= silenceMs;
+        if (isOver && !signal.aborted) throw outage;
+      } else {
+        silentSince = undefined;
+        // The limit of a stall begins with the job.
+        if (isQueued || state.state === 'queued') lastLife = lastProgress = now;
+        isQueued = state.state === 'queued';
+        endedAt = state.state === 'ended' ? (endedAt ?? now) : undefined;
+        if (state.state === 'ended' && now - endedAt! >= launcher.settleMs) return state.reason;
+        if (state.state === 'queued') {
+          await queue.note();
+          options.onQueued?.(state, handle);
+        } else if (state.state === 'running') {
+          await queue.end();
+          if (await launcher.hasWorked?.(handle, now)) {
+            lastLife = now;
+            options.onWork?.(now - lastProgress, handle);
+          }
         }
+        if (now - lastLife > stallMs)
+          throw await endStalled({ folder, launcher, handle, lastProgress, lastLife });
       }
-      if (now - lastLife > stallMs)
-        throw await endStalled({ folder, launcher, handle, lastProgress, lastLife });
     }
     await sleep(Math.min(longestPollMs, Math.max(pollMs, (now - begun) / 50)));
   }

@@ -13,6 +13,7 @@ export function createActivityContext(stopping: AbortSignal): ActivityContext {
     },
     onHeartbeat: (listener) => void stateOf(context).listeners.push(listener),
     isWorkerStopping: () => isWorkerStopping(context, stopping),
+    isSuperseded: () => isSuperseded(context),
     stalled: stateOf(context).stall.signal,
   };
 }
@@ -23,6 +24,15 @@ export function isWorkerStopping({ cancellationDetails }: Context, stopping: Abo
     return false;
   return stopping.aborted || (cancellationDetails?.workerShutdown ?? false);
 }
+
+/**
+ * Whether the server no longer knows the attempt, or has timed it out, and did not ask it to end. That a
+ * workflow was terminated looks the same.
+ */
+const isSuperseded = ({ cancellationDetails: details }: Context): boolean =>
+  details !== undefined &&
+  (details.notFound || details.timedOut) &&
+  !(details.cancelRequested || details.paused || details.reset);
 
 const requestHeartbeatMs = 1_000;
 

@@ -140,8 +140,8 @@ export function proxyPhaseActivities({
 }
 
 /**
- * A training job may wait in the queue of a cluster for weeks, and then train for days. It heartbeats all the time,
- * which shows whether its worker lives. Temporal asks for a limit; this is one that no job reaches.
+ * A training job may wait in the queue of a cluster for weeks, and then train for days. It heartbeats all the
+ * time, which shows whether its worker lives. Temporal asks for a limit; this is one that no job reaches.
  */
 const trainingLimit = { startToCloseTimeout: '365 days' } as const;
 

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LocalLauncher } from '../../src/training/local-launcher.ts';
-import { plannedHandle } from '../../src/training/launcher.ts';
+import { plannedHandle, unanswered } from '../../src/training/launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from '../../src/training/launcher.ts';
 import { unseal } from '../../src/training/job-folder.ts';
 import { failureOf, python, scriptFile, trial } from './job-trial.ts';
@@ -15,6 +16,8 @@ class Queue {
   /** What its own clock says of a job's wait; undefined = it does not tell. */
   waited: number | undefined;
   answers = true;
+  /** It answers, and does not know what has become of the job. */
+  hasLostNode = false;
   readonly #local = new LocalLauncher('process', python, ({ folder }) =>
     Promise.resolve(python.spawn([scriptFile, folder], { detached: true, stdio: 'ignore' }).pid),
   );
@@ -44,7 +47,8 @@ class Queue {
   }
 
   async #state(handle: JobHandle): Promise<JobState> {
-    if (!this.answers) return { state: 'unknown', reason: 'it does not answer' };
+    if (!this.answers) return unanswered(new Error('it does not answer'), 'the queue');
+    if (this.hasLostNode) return { state: 'unknown', reason: 'its node does not answer' };
     const job = this.submitted.find(({ fence }) => fence === handle.fence);
     if (job === undefined) return { state: 'ended' };
     if (!this.isOpen) return { state: 'queued', reason: 'Resources', position: 3 };
@@ -156,17 +160,79 @@ describe('a training job in a queue', { timeout: 60_000 }, () => {
     expect(queue.submitted).toEqual([]);
   });
 
-  it('is not submitted again while its back end does not answer', async () => {
+  const outage = { name: 'ModelUnavailable', server: 'the queue', reason: 'Error: it does not answer' };
+
+  it('keeps its place while its back end does not answer, which is an outage and not a failure', async () => {
     const queue = new Queue();
     const job = await trial();
-    const first = worker(job, queue);
-    await first.untilQueued();
-    await first.kill();
-    queue.answers = false;
-    expect(await failureOf(job.run({ launcher: queue.launcher(), stallMs: 100 }))).toMatchObject({
-      name: 'TrainerFailed',
+    const first = job.run({
+      launcher: queue.launcher(),
+      stallMs: 300,
+      onQueued: () => (queue.answers = false),
     });
-    expect((await launchOf(job)) as JobHandle).toMatchObject({ fence: 1 });
+    expect(await failureOf(first)).toMatchObject(outage);
+    expect(await failureOf(job.run({ launcher: queue.launcher(), stallMs: 300 }))).toMatchObject(outage);
+    expect(queue.submitted).toHaveLength(1);
+    queue.answers = true;
+    const third = worker(job, queue);
+    await third.untilQueued();
+    queue.isOpen = true;
+    expect(await third.running).toMatchObject({ result: { steps_done: 3 } });
+    expect((await job.starts()).map(({ fence }) => fence)).toEqual([1]);
+  });
+
+  it('is not ended for a stall that began before its back end was silent', async () => {
+    const queue = new Queue();
+    queue.isOpen = true;
+    const job = await trial({ waits_for: 'go' });
+    const running = job.run({ launcher: queue.launcher(), stallMs: 4_000 });
+    await expect.poll(() => job.progress.at(-1)?.step, { timeout: 20_000 }).toBe(1);
+    await sleep(2_500);
+    queue.answers = false;
+    expect(await failureOf(running)).toMatchObject(outage);
+    queue.answers = true;
+    await job.write('go', '');
+    expect(await job.run({ launcher: queue.launcher() })).toMatchObject({ result: { steps_done: 3 } });
+    expect(await job.starts()).toHaveLength(1);
+  });
+
+  it('that has begun and writes progress goes on, however long its back end does not answer', async () => {
+    const queue = new Queue();
+    queue.isOpen = true;
+    const job = await trial({ waits_for: 'go', says_waiting: true });
+    const running = job.run({ launcher: queue.launcher(), stallMs: 5_000 });
+    await expect.poll(() => job.progress.at(-1)?.step, { timeout: 20_000 }).toBe(1);
+    queue.answers = false;
+    const { length } = job.progress;
+    await expect.poll(() => job.progress.length - length, { timeout: 20_000 }).toBeGreaterThan(14);
+    await job.write('go', '');
+    expect(await running).toMatchObject({ result: { steps_done: 3 } });
+    expect(await job.starts()).toHaveLength(1);
+  });
+
+  it('whose node is lost before it was seen to run is ended after a stall', async () => {
+    const queue = new Queue();
+    const job = await trial();
+    const running = job.run({
+      launcher: queue.launcher(),
+      stallMs: 300,
+      onQueued: () => (queue.hasLostNode = true),
+    });
+    expect(await failureOf(running)).toMatchObject({ name: 'TrainerFailed' });
+    expect(queue.submitted).toEqual([]);
+  });
+
+  it('that has ended badly does not fail again while its back end does not answer', async () => {
+    const queue = new Queue();
+    queue.isOpen = true;
+    const job = await trial({ ends: 'failed' });
+    expect(await failureOf(job.run({ launcher: queue.launcher() }))).toMatchObject({ name: 'TrainerFailed' });
+    queue.answers = false;
+    expect(await failureOf(job.run({ launcher: queue.launcher() }))).toMatchObject(outage);
+    queue.answers = true;
+    await job.write('script.json', '{}');
+    expect(await job.run({ launcher: queue.launcher() })).toMatchObject({ result: { steps_done: 3 } });
+    expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
   });
 
   it('that its back end has pre-empted is submitted again under the next claim, and costs no attempt', async () => {

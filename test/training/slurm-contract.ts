@@ -157,6 +157,26 @@ export function slurmContract<Cluster extends TestCluster>(
       expect(await second.running).toMatchObject({ result: { steps_done: 3 } });
       expect(await job.starts()).toHaveLength(1);
     });
+    it('a job that waits keeps its place while the controller is away, which is an outage', async () => {
+      const blocker = await busy();
+      const job = await trial();
+      const outage = {
+        name: 'ModelUnavailable',
+        server: 'Slurm',
+        reason: expect.stringContaining('Unable to contact slurm controller') as string,
+      };
+      const first = watched(job, { stallMs: 4_000 });
+      await expect.poll(() => first.queued.length, patience).toBeGreaterThan(0);
+      await cluster.controllerAway();
+      expect(await failureOf(first.running)).toMatchObject(outage);
+      expect(await failureOf(watched(job, { stallMs: 4_000 }).running)).toMatchObject(outage);
+      await cluster.controllerBack();
+      const second = watched(job);
+      await expect.poll(() => second.queued.length, patience).toBeGreaterThan(0);
+      await blocker.end();
+      expect(await second.running).toMatchObject({ result: { steps_done: 3 } });
+      expect((await job.starts()).map(({ fence }) => fence)).toEqual([1]);
+    });
     more(parts);
   });
 }
@@ -202,7 +222,10 @@ function clusterParts<Cluster extends TestCluster>(cluster: () => Cluster) {
   }
 
   /** A worker that watches a job; `kill` leaves the job as a worker does that is killed. */
-  function watched(job: Trial, { detach = () => true }: { detach?: () => boolean } = {}) {
+  function watched(
+    job: Trial,
+    { detach = () => true, stallMs = 60_000 }: { detach?: () => boolean; stallMs?: number } = {},
+  ) {
     const queued: string[] = [];
     const waits: number[] = [];
     const controller = new AbortController();
@@ -210,7 +233,7 @@ function clusterParts<Cluster extends TestCluster>(cluster: () => Cluster) {
       launcher: launcher(2),
       signal: controller.signal,
       detach,
-      stallMs: 60_000,
+      stallMs,
       onQueued: ({ reason, position }) => queued.push(`${reason}, ${position}`),
       onWaited: (seconds) => {
         waits.push(seconds);

@@ -1,7 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CancelledFailure } from '@temporalio/common';
+import { ActivityCancellationDetails, CancelledFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
+import type { ActivityContext } from '../../src/runtime/activity-context.ts';
 import { createActivityContext, heartbeatDuringRequest } from '../../src/worker/activity-context.ts';
 
 test('a listener of an attempt hears each of its heartbeats, from any part of the worker, and none of another attempt', async () => {
@@ -20,6 +21,24 @@ test('a listener of an attempt hears each of its heartbeats, from any part of th
   expect(heard).toEqual(['one, first', 'one, second']);
   await second.run(listen('other'));
   expect(heard).toEqual(['one, first', 'one, second', 'other, first', 'other, second']);
+});
+
+test.each([
+  ['the server does not know it', { notFound: true }, true],
+  ['it has timed out here', { notFound: true, timedOut: true }, true],
+  ['it is cancelled', { cancelRequested: true }, false],
+  ['it is paused', { paused: true }, false],
+  ['it is reset', { reset: true }, false],
+  ['its worker is shut down', { workerShutdown: true }, false],
+])('an attempt is superseded only if the server has given it up: %s', async (_, details, expected) => {
+  const environment = new MockActivityEnvironment();
+  const attempt = await environment.run<[], ActivityContext, () => Promise<ActivityContext>>(() =>
+    Promise.resolve(createActivityContext(new AbortController().signal)),
+  );
+  expect(attempt.isSuperseded()).toBe(false);
+  environment.cancel('CANCELLED', new ActivityCancellationDetails(details));
+  expect(attempt.signal.aborted).toBe(true);
+  expect(attempt.isSuperseded()).toBe(expected);
 });
 
 test('an attempt heartbeats while a request is under way, with the details of its progress, until the limit of the request', async () => {
