@@ -82,11 +82,7 @@ TRAINED, REFERENCE = "default", "reference"
 def attach_reference(model: torch.nn.Module, folder: Path) -> None:
     """Load a second, frozen adapter over the base of `model`, which `using_reference` activates. Raises
     InvalidArtifact."""
-    missing = add_adapter(model, folder, REFERENCE)
-    if missing:
-        raise InvalidArtifact(
-            f"{folder}: weights missing: {', '.join(sorted(missing)[:5])}; the folder is not whole"
-        )
+    add_adapter(model, folder, REFERENCE)
 
 
 @contextlib.contextmanager

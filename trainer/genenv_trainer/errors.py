@@ -67,8 +67,11 @@ OUT_OF_MEMORY_WORDS = (
     "bad_alloc",
     "annot allocate memory",
     "not create a memory",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
 )
-"""How the CPU allocator, C++, the system and oneDNN say it."""
+"""How the CPU allocator, C++, the system, oneDNN and the libraries of CUDA say it."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:

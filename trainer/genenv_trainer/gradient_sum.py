@@ -45,20 +45,20 @@ class GradientSum:
 
     def add(self, index: int, missing: list[int]) -> None:
         """Add the gradient of micro-batch `index`, which lacks those of `missing`. All processes call it, for
-        each micro-batch in order. Raises RankLost."""
+        each micro-batch in order. Raises RankLost; lack of memory in one process raises in all of them."""
         if self._ranks.size == 1:
             return  # autograd has added it
-        flat = self._flat(self._ranks.is_owner(index))
+        new = [number for number, total in enumerate(self._totals) if total is None and number not in missing]
+        flat = self._ranks.agree(lambda: self._allocate(self._ranks.is_owner(index), new))
         self._ranks.broadcast(flat, index)
         parts = flat.split([p.numel() for p in self._parameters])
         for number, (p, part) in enumerate(zip(self._parameters, parts)):
             if number in missing:
                 continue
-            total = self._totals[number]
-            if total is None:
-                self._totals[number] = part.view_as(p).clone()
+            if number in new:
+                self._totals[number].copy_(part.view_as(p))
             else:
-                total += part.view_as(p)
+                self._totals[number] += part.view_as(p)
 
     def finish(self) -> None:
         """Leave the sum in the parameters, if it is not there already."""
@@ -66,8 +66,11 @@ class GradientSum:
             for p, total in zip(self._parameters, self._totals):
                 p.grad = total
 
-    def _flat(self, is_own: bool) -> torch.Tensor:
-        """All gradients in a row: those computed here, or room for others'."""
+    def _allocate(self, is_own: bool, new: list[int]) -> torch.Tensor:
+        """All memory that the sum takes: room for the totals of `new`, and all gradients in a row (those
+        computed here, or room for others'), which are returned."""
+        for number in new:
+            self._totals[number] = torch.empty_like(self._parameters[number])
         if not is_own:
             if self._received is None:
                 device = self._parameters[0].device

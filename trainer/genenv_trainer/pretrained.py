@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from genenv_trainer.errors import InvalidArtifact
+from genenv_trainer.errors import InvalidArtifact, is_out_of_memory
 from genenv_trainer.model_files import check_adapter, check_model, check_tokenizer
 from genenv_trainer.stored_objects import is_stored
 
@@ -31,7 +31,7 @@ def load_model(path: Path, dtype: torch.dtype) -> PreTrainedModel:
             trust_remote_code=False,
         )
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything
-        if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        if is_out_of_memory(error):
             raise
         raise InvalidArtifact(
             f"{path}: not a loadable Hugging Face causal language model: {error}"
@@ -56,14 +56,22 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def load_trainable_adapter(base: torch.nn.Module, folder: Path) -> "PeftModel":
-    """`base` with the adapter of `folder`. Raises InvalidArtifact."""
+    """`base`, which is in the memory of the processor, with the adapter of `folder`. Raises InvalidArtifact,
+    also if the adapter lacks weights."""
     from peft import PeftModel
 
     check_adapter(folder)
     try:
-        return PeftModel.from_pretrained(base, folder, is_trainable=True)
+        model = PeftModel.from_pretrained(base, folder, is_trainable=True, torch_device="cpu")
+        # from_pretrained only warns of weights that the folder lacks; loading them again names them.
+        options = {"is_trainable": True, "torch_device": "cpu"}
+        missing = model.load_adapter(str(folder), model.active_adapter, **options).missing_keys
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything
+        if is_out_of_memory(error):
+            raise
         raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
+    refuse_missing(folder, missing)
+    return model
 
 
 def adapter_settings(folder: Path) -> "PeftConfig":
@@ -74,11 +82,23 @@ def adapter_settings(folder: Path) -> "PeftConfig":
     return PeftConfig.from_pretrained(str(folder))
 
 
-def add_adapter(model: "PeftModel", folder: Path, name: str) -> list[str]:
-    """Load the adapter of `folder` as one more of `model`. Returns the names of the weights that it lacks. Raises
-    InvalidArtifact."""
+def add_adapter(model: "PeftModel", folder: Path, name: str) -> None:
+    """Load the adapter of `folder` as one more of `model`. Raises InvalidArtifact, also if the adapter lacks
+    weights."""
     check_adapter(folder)
+    device = str(model.device)  # peft would take a GPU that is there, also if the model is not on it
     try:
-        return model.load_adapter(str(folder), name, is_trainable=False).missing_keys
+        missing = model.load_adapter(str(folder), name, is_trainable=False, torch_device=device).missing_keys
     except Exception as error:  # a torn or foreign folder makes the libraries raise anything
+        if is_out_of_memory(error):
+            raise
         raise InvalidArtifact(f"{folder}: not a loadable peft adapter: {error}") from error
+    refuse_missing(folder, missing)
+
+
+def refuse_missing(folder: Path, weights: list[str]) -> None:
+    """Raises InvalidArtifact if there are any."""
+    if weights:
+        raise InvalidArtifact(
+            f"{folder}: weights missing: {', '.join(sorted(weights)[:5])}; the folder is not whole"
+        )

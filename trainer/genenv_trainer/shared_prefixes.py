@@ -6,6 +6,7 @@ the sequences run one by one.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ ARCHITECTURES = frozenset({"llama", "mistral", "olmo2", "qwen2", "qwen3", "smoll
 """Model types whose attention is plain causal attention over rotary positions, and whose logits are the
 output of `lm_head`."""
 
+MASK_STRIDE = 8
+"""What the kernels of CUDA want the rows of a mask to begin at multiples of: they copy another one."""
 
 Masks = dict[tuple[int, int], torch.Tensor]
 """Of one pass: by the length of a segment, and how many tokens it sees."""
@@ -96,11 +99,18 @@ def _attend_from(
     # Heads with equal keys become rows of one head: the keys are not copied for each.
     rows = query.reshape(1, keys.shape[1], -1, query.shape[-1])
     if (length, seen) not in masks:
-        masks[length, seen] = _mask(length, seen, query).repeat(repeats, 1)
+        masks[length, seen] = _mask(length, seen, repeats, query)
     return attend(rows, keys, values, attn_mask=masks[length, seen]).reshape(query.shape)
 
 
-def _mask(length: int, seen: int, like: torch.Tensor) -> torch.Tensor:
+def _mask(length: int, seen: int, repeats: int, query: torch.Tensor) -> torch.Tensor:
     """0 where the last `length` of `seen` tokens may look, at all before them and at themselves up to each, else
-    −∞. In the numbers of the queries: SDPA takes no copy of it, as it does of a bool mask. [length, seen]."""
-    return torch.full((length, seen), -torch.inf, dtype=like.dtype, device=like.device).triu(seen - length + 1)
+    −∞; `repeats` times, one below the other. [repeats * length, seen].
+
+    SDPA takes no copy of it: its numbers are those that SDPA computes in, and its rows begin at multiples of
+    `MASK_STRIDE` numbers."""
+    device = query.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else query.dtype
+    stride = math.ceil(seen / MASK_STRIDE) * MASK_STRIDE
+    mask = torch.full((length, stride), -torch.inf, dtype=dtype, device=query.device).triu(seen - length + 1)
+    return mask.repeat(repeats, 1)[:, :seen]

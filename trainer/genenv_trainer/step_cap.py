@@ -68,8 +68,11 @@ class StepCap:
         if not isinstance(micro, PackedBatch):
             earlier = self._with(before, lambda: log_distribution(model, micro, autocast))
             return exact_kl(log_distribution(model, micro, autocast), earlier)
-        with autocast_on(micro.token_ids_T.device, autocast):
+        device = micro.token_ids_T.device
+        # A context of its own for each: one keeps the weights that it has cast, whatever is copied into them.
+        with autocast_on(device, autocast):
             earlier = self._with(before, lambda: (_frozen_head(model), label_states(model, micro)))
+        with autocast_on(device, autocast):
             states_U_W = label_states(model, micro)
             *_, kl_U = label_terms(model, micro, (False, False, False), earlier).compute(states_U_W)
             return micro.table(kl_U)

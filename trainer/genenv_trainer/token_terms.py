@@ -50,7 +50,15 @@ class LabelTerms:
         if not self.head.is_trained:
             return _FrozenHead.apply(hidden_L_W, self._chunk, parts, self.gradients)
         options = {"use_reentrant": False, "preserve_rng_state": False}
-        return _join([checkpoint(self._chunk, hidden_L_W[part], part, **options) for part in parts])
+        return _join([checkpoint(self._trained_chunk, hidden_L_W[part], part, **options) for part in parts])
+
+    def _trained_chunk(self, hidden_C_W: torch.Tensor, part: slice) -> Values:
+        """Casts the head's weights anew: the gradients of chunks are then added up in the numbers of the
+        weights. One cast for all chunks would add them up in its own, fewer bits."""
+        device = hidden_C_W.device.type
+        dtype, is_on = torch.get_autocast_dtype(device), torch.is_autocast_enabled(device)
+        with torch.autocast(device, dtype=dtype, enabled=is_on, cache_enabled=False):
+            return self._chunk(hidden_C_W, part)
 
     def _chunk(self, hidden_C_W: torch.Tensor, part: slice) -> Values:
         distribution = self.head.log_distribution(hidden_C_W, self.temperature_L[part])

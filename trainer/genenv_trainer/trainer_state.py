@@ -36,17 +36,18 @@ def load_trainer_state(folder: Path, optimizer: Optimizer) -> int:
         raise InvalidArtifact(f"{folder}: not a trainer state ({error!r})") from error
 
 
-def capture_random_state(with_devices: bool = True) -> dict:
-    """The random state of torch as JSON: {"cpu": base64, "cuda": [base64, ...]}; `cuda` is empty before
-    CUDA is used, and without devices."""
-    cuda = torch.cuda.get_rng_state_all() if with_devices and torch.cuda.is_initialized() else []
+def capture_random_state(device: torch.device | None = None) -> dict:
+    """The random state of torch as JSON: {"cpu": base64, "cuda": [base64]}; `cuda` is that of `device`, and
+    empty if this is no GPU."""
+    cuda = [torch.cuda.get_rng_state(device)] if device is not None and device.type == "cuda" else []
     return {"cpu": _encode(torch.get_rng_state()), "cuda": [_encode(state) for state in cuda]}
 
 
 def restore_random_state(state: dict) -> None:
+    """The inverse. Older versions wrote the states of all GPUs that they saw; the first was the job's."""
     torch.set_rng_state(_decode(state["cpu"]))
     if state["cuda"] and torch.cuda.is_initialized():
-        torch.cuda.set_rng_state_all([_decode(item) for item in state["cuda"]])
+        torch.cuda.set_rng_state(_decode(state["cuda"][0]))
 
 
 def _encode(state: torch.Tensor) -> str:

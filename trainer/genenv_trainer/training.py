@@ -10,7 +10,7 @@ from genenv_trainer import fault_injection
 from genenv_trainer.batch import totals
 from genenv_trainer.canary import measure_canary
 from genenv_trainer.checkpoints import StepCheckpoints
-from genenv_trainer.errors import JobError, NotFinite
+from genenv_trainer.errors import JobError, NotFinite, Orphaned, Terminated
 from genenv_trainer.job_config import JobConfig
 from genenv_trainer.metrics import job_metrics, step_metrics
 from genenv_trainer.models import Policy
@@ -91,7 +91,8 @@ class Training:
         return self.progress.step
 
     def run(self) -> None:
-        """Do every step that is left. Raises what the objective's check raises."""
+        """Do every step that is left. Raises what the objective's check raises. After Terminated or Orphaned
+        the state is that before the step."""
         while self.progress.step < len(self._steps) and not self.progress.ended:
             step = self.progress.step
             self._random_state, self._before_step = self._capture_random_state(), None
@@ -100,6 +101,9 @@ class Training:
                 self._step(step, self._steps[step])
             except NotFinite as error:
                 self._undo(step, error)
+            except (Terminated, Orphaned):
+                self._restore_snapshot()
+                raise
             self.progress.step += 1
             self._random_state = self._capture_random_state()
             last = self.progress.steps_log[-1]
@@ -153,7 +157,7 @@ class Training:
 
     def _capture_random_state(self) -> dict:
         """That of a GPU only if the next step draws from where this one has stopped."""
-        return capture_random_state(with_devices=self._job.random_stream == "job")
+        return capture_random_state(self._device if self._job.random_stream == "job" else None)
 
     def _step(self, step: int, records: list[Record]) -> None:
         progress, settings = self.progress, self._job.settings
@@ -229,8 +233,7 @@ class Training:
             "(lower settings.learning_rate, or look at the batch)",
             flush=True,
         )
-        if self._before_step is not None:
-            self._restore(*self._before_step)
+        self._restore_snapshot()
         restore_random_state(self._random_state)
         self._optimizer.zero_grad()
         self._skip(step, "not_finite", {"why": str(error)})
@@ -253,6 +256,12 @@ class Training:
         weights = {name: p.detach().clone() for name, p in self._parameters.items()}
         optimizer = {name: tensor.clone() for name, tensor in self._optimizer.tensors().items()}
         return weights, optimizer, self._optimizer.position, self._random_state
+
+    def _restore_snapshot(self) -> None:
+        """Back to the state before the step, if there is a snapshot of it. A step with a cap has one; no
+        other step checks anything after the optimizer's."""
+        if self._before_step is not None:
+            self._restore(*self._before_step)
 
     @torch.no_grad()
     def _restore(

@@ -25,7 +25,9 @@ from job_folders import (
 from safetensors.torch import load_file
 
 from genenv_trainer.checkpoints import StepCheckpoints
-from genenv_trainer.errors import InvalidConfig
+from genenv_trainer.errors import InvalidConfig, Terminated
+from genenv_trainer.job_config import load_job
+from genenv_trainer.setup import prepare_job
 from genenv_trainer.work_folder import WorkFolder, refuse_links
 
 STEPS = 4
@@ -157,6 +159,29 @@ def test_sigterm_checkpoints_and_goes_on(launcher, tmp_path):
     assert read(stopped, "exit.json")["reason"] == "terminated" and 2 <= done < 20
     launcher.run(stopped)
     assert read(stopped, "exit.json")["resumed_from"] == done
+    assert outcome(stopped) == outcome(launcher.run(whole))
+
+
+@pytest.mark.parametrize("settings", [{"max_step_kl": 1e-4}, {"max_kl": 100.0}])
+def test_sigterm_after_the_optimizer_step_undoes_that_step(launcher, policy, model, tmp_path, settings):
+    """The KL of the caps is measured then; the weights have moved, but the step is not counted yet."""
+    state = str(policy / "output/trainer-state")
+    job = {"trainer_state": state, "reference": model, "checkpoint_every": 1000}
+    stopped = work_folder(tmp_path / "stopped", "rwr", sequences(4), model, settings, **job)
+    whole = copy_inputs(stopped, tmp_path / "whole")
+    stops_at, training = None, None
+
+    def check() -> None:
+        if training is not None and training._optimizer.position == stops_at:
+            raise Terminated("SIGTERM")
+
+    training = prepare_job(load_job(stopped / "job.json"), WorkFolder(stopped, 1), check)
+    stops_at = training._optimizer.position + 3
+    with pytest.raises(Terminated):
+        training.run()
+    training.save_checkpoint()
+    launcher.run(stopped)
+    assert read(stopped, "exit.json")["resumed_from"] == 2
     assert outcome(stopped) == outcome(launcher.run(whole))
 
 

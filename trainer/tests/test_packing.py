@@ -14,6 +14,7 @@ from job_folders import (
     sequence,
     work_folder,
 )
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from genenv_trainer import packing, token_terms
@@ -23,8 +24,15 @@ from genenv_trainer.job_config import Adapter, load_job
 from genenv_trainer.packing import packed_batches
 from genenv_trainer.records import Record
 from genenv_trainer.setup import prepare_job
-from genenv_trainer.shared_prefixes import ARCHITECTURES, Segment, can_share_prefixes, use_shared_prefixes
+from genenv_trainer.shared_prefixes import (
+    ARCHITECTURES,
+    Segment,
+    can_share_prefixes,
+    shared_prefix_attention,
+    use_shared_prefixes,
+)
 from genenv_trainer.step import Objective, StepBatch
+from genenv_trainer.token_terms import Head, LabelTerms
 from genenv_trainer.work_folder import WorkFolder
 
 CPU = torch.device("cpu")
@@ -196,6 +204,35 @@ def test_a_head_with_an_adapter_is_known_not_to():
     assert not can_share_prefixes(causal_model(model))
 
 
+class MasksSeen(TorchDispatchMode):
+    """The masks that the kernels of attention get."""
+
+    def __init__(self):
+        super().__init__()
+        self.masks: list[torch.Tensor] = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        mask = (kwargs or {}).get("attn_mask")
+        self.masks += [] if mask is None else [mask]
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("autocast", [None, torch.bfloat16], ids=str)
+def test_attention_takes_a_mask_as_it_is(autocast):
+    segments, masks, seen = (Segment(5, None), Segment(3, 0), Segment(6, 0)), {}, MasksSeen()
+    query, key = torch.randn(1, 4, 14, 8), torch.randn(1, 2, 14, 8)
+    with seen, torch.autocast("cpu", autocast, enabled=autocast is not None):
+        for _ in range(2):
+            shared_prefix_attention(None, query, key, key, None, segments=segments, masks=masks)
+    assert masks.keys() == {(3, 8), (6, 11)}
+    assert [mask.data_ptr() for mask in seen.masks] == [mask.data_ptr() for mask in masks.values()] * 2
+    for (length, width), mask in masks.items():
+        assert (mask.shape, mask.stride(1)) == ((2 * length, width), 1)
+        assert mask.stride(0) % 8 == 0, "CUDA copies another one"
+        hidden = [[0] * (width - length + row + 1) + [1] * (length - row - 1) for row in range(length)]
+        assert mask.isinf().tolist() == torch.tensor(hidden * 2).bool().tolist()
+
+
 def test_gradient_checkpointing_changes_nothing():
     model, records = new_model(2, True), ragged(2)
     _, expected = both(model, None, records, "grpo", job_settings())
@@ -271,6 +308,25 @@ def test_logits_are_kept_for_a_chunk_at_most(monkeypatch, adapted):
     kept = reference.values(0, batch.micro_batches[0])
     distinct = len(batch.micro_batches[0].labels_U)
     assert distinct < batch.totals.active_tokens and kept.shape == (distinct, SHAPE["hidden_size"])
+
+
+@pytest.mark.parametrize("autocast", [None, torch.bfloat16], ids=str)
+def test_the_gradient_of_a_head_is_added_up_in_the_numbers_of_its_weights(monkeypatch, autocast):
+    monkeypatch.setattr(token_terms, "CHUNK_NUMBERS", VOCABULARY)
+    torch.manual_seed(5)
+    head, rows = torch.nn.Linear(16, VOCABULARY, bias=False), 300
+    hidden, labels = torch.randn(rows, 16), torch.randint(VOCABULARY, (rows,))
+
+    def gradient(part: slice) -> torch.Tensor:
+        head.zero_grad()
+        terms = LabelTerms(Head(head), labels[part], torch.ones(len(labels[part])))
+        with torch.autocast("cpu", autocast, enabled=autocast is not None):
+            logprobs, _ = terms.compute(hidden[part])
+        logprobs.sum().backward()
+        return head.weight.grad.clone()
+
+    expected = sum(gradient(slice(row, row + 1)) for row in range(rows))
+    assert (gradient(slice(rows)) - expected).norm() < 1e-5 * expected.norm()
 
 
 @pytest.fixture(scope="module", params=["adapter", "full weights"])

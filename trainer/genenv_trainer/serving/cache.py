@@ -6,11 +6,13 @@ from transformers.cache_utils import DynamicLayer
 
 
 class RoomyLayer(DynamicLayer):
-    """Keys and values [B, H, S, D] that are the first S positions of a longer buffer."""
+    """Keys and values [B, H, S, D] that are the first S positions of a buffer. It is as long as the prompts
+    and all steps, also if it is made anew after rows have left the batch."""
 
     def __init__(self, steps: int):
         super().__init__()
         self._steps = steps
+        self._end = 0
         self._buffers: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def update(
@@ -18,10 +20,11 @@ class RoomyLayer(DynamicLayer):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         if not self.is_initialized:
             # Rows are often repeated after their first pass, so that makes no room yet.
+            self._end = key_states.shape[2] + self._steps
             return super().update(key_states, value_states, *args, **kwargs)
         seen, added = self.keys.shape[2], key_states.shape[2]
         if self._buffers is None or seen + added > self._buffers[0].shape[2]:
-            room = max(added, self._steps)
+            room = max(added, self._end - seen)
             self._buffers = _with_room(self.keys, room), _with_room(self.values, room)
         for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
             buffer[:, :, seen : seen + added] = states

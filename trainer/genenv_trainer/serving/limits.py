@@ -20,6 +20,9 @@ MAX_TOP_LOGPROBS = 1_000_000
 MAX_NAME_LENGTH = 200
 """Characters of a model's name; file systems take 255 bytes."""
 
+MAX_CONTEXT_LENGTH = 2**31 - 1
+"""Tokens: positions are numbers of 32 bits."""
+
 MAX_STOPS = 64
 MAX_STOP_LENGTH = 1000
 """Characters of a stop string: as many tokens are decoded again at each step."""
@@ -34,6 +37,12 @@ MAX_CACHED_GRAMMAR_BYTES = 256 << 20
 
 MAX_TOKENIZERS = 4
 """Tokenizers for which compiled grammars are kept."""
+
+
+def context_length(positions: object) -> int | None:
+    """The longest context by a model's settings; None for what is no length."""
+    is_length = type(positions) is int and 1 <= positions <= MAX_CONTEXT_LENGTH
+    return positions if is_length else None
 
 
 def check_budget(

@@ -12,11 +12,11 @@ from genenv_trainer.onednn_linear import reordered_bytes, use_onednn_where_froze
 from genenv_trainer.plain_files import read_plain_file
 from genenv_trainer.pretrained import adapter_settings, add_adapter, load_model
 from genenv_trainer.serving.footprint import Footprint, draw_limit, memory_of, weight_bytes
+from genenv_trainer.serving.limits import context_length
 from genenv_trainer.serving.merging import TRAINED_IN, MergedAdapter
 from genenv_trainer.serving.structure import CompiledStructure, Structure, StructureCompiler
 from genenv_trainer.stored_objects import is_inside
 
-MAX_LENGTH = 2**31 - 1
 MAX_ENTRY_BYTES = 10_000
 
 
@@ -91,11 +91,7 @@ class AdapterHost:
             self.merged[self.bases[base]] = MergedAdapter(self.bases[base])
         model = self.bases[base]
         try:
-            missing = [key for key in add_adapter(model, folder, adapter) if adapter in key]
-            if missing:
-                raise InvalidArtifact(
-                    f"{folder}: weights missing: {', '.join(missing[:5])}; the folder is not whole"
-                )
+            add_adapter(model, folder, adapter)
         except Exception:
             self.drop(model, adapter)
             raise
@@ -113,12 +109,6 @@ class AdapterHost:
         else:
             del self.merged[model]
             self.bases = {base: kept for base, kept in self.bases.items() if kept is not model}
-
-
-def context_length(positions: object) -> int | None:
-    """The longest context by a model's settings; None for what is no length."""
-    is_length = type(positions) is int and 1 <= positions <= MAX_LENGTH
-    return positions if is_length else None
 
 
 def load_full(folder: Path, placement: Placement) -> PreTrainedModel:

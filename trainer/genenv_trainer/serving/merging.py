@@ -19,7 +19,8 @@ class MergedAdapter:
     def __init__(self, model: torch.nn.Module):
         self._model = model
         self._active: str | None = None
-        self._merged: list[torch.nn.Module] = []
+        self._merged: list[tuple[torch.nn.Module, Callable | None]] = []
+        """Layers with the adapter in their weight, and the product that their base had of its own before."""
 
     @torch.no_grad()
     def activate(self, adapter: str) -> None:
@@ -30,15 +31,20 @@ class MergedAdapter:
         self._model.set_adapter(adapter, inference_mode=True)
         for layer in _mergeable_layers(self._model, adapter):
             base = layer.get_base_layer()
+            earlier = vars(base).get("forward")
             base.forward = _product(base, _sum(layer, adapter))
             layer.merged_adapters.append(adapter)
-            self._merged.append(layer)
+            self._merged.append((layer, earlier))
         self._active = adapter
 
     def restore(self) -> None:
         """Layers multiply by the weights of the base alone again; adapters may be added and removed."""
-        for layer in self._merged:
-            del layer.get_base_layer().forward
+        for layer, earlier in self._merged:
+            base = layer.get_base_layer()
+            if earlier is None:
+                del base.forward
+            else:
+                base.forward = earlier
             layer.merged_adapters.clear()
         self._merged.clear()
         self._active = None

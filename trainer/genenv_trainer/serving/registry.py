@@ -1,22 +1,18 @@
 """The models of STORE/served/<name>.json, loaded on demand; the least recently used go."""
 
+import gc
 import re
 from collections import OrderedDict
 from pathlib import Path
+
+import torch
 
 from genenv_trainer.adapters import base_path
 from genenv_trainer.model_files import has_tokenizer, read_settings
 from genenv_trainer.pretrained import load_tokenizer
 from genenv_trainer.serving.errors import ApiError
-from genenv_trainer.serving.limits import MAX_NAME_LENGTH
-from genenv_trainer.serving.loaded_model import (
-    AdapterHost,
-    LoadedModel,
-    Placement,
-    context_length,
-    load_full,
-    read_entry,
-)
+from genenv_trainer.serving.limits import MAX_NAME_LENGTH, context_length
+from genenv_trainer.serving.loaded_model import AdapterHost, LoadedModel, Placement, load_full, read_entry
 from genenv_trainer.serving.structure import StructureCompiler
 from genenv_trainer.stored_objects import Damaged, check_stored, is_stored
 
@@ -74,8 +70,7 @@ class Registry:
             except Exception as error:
                 message = f"the model {name!r} does not load: {type(error).__name__}: {error}"
                 raise ApiError(500, message, "model", "model_not_loadable") from error
-            while len(self.models) > self.capacity:
-                self._evict(next(iter(self.models)))
+            self._make_room(self.capacity)
         self.models.move_to_end(name)
         loaded = self.models[name]
         if loaded.adapter is not None:
@@ -94,6 +89,8 @@ class Registry:
         base = base_path(folder)
         if base is not None:
             check_stored(base)
+        if base not in self.adapter_host.bases:  # else the new model is over weights that are here
+            self._make_room(self.capacity - 1)
         if base is None:
             model, adapter = load_full(folder, self.placement), None
         else:
@@ -101,6 +98,17 @@ class Registry:
         if base is not None and not has_tokenizer(tokenizer):
             tokenizer = base
         return LoadedModel(name, model, load_tokenizer(tokenizer), adapter, self.structures)
+
+    def _make_room(self, count: int) -> None:
+        """Evict the least recently used models until at most `count` are left, and free their memory now. A
+        request that waits for one of them loads it again."""
+        evicted = len(self.models) > count
+        while len(self.models) > count:
+            self._evict(next(iter(self.models)))
+        if evicted:
+            gc.collect()  # layers with a product of oneDNN, and models under adapters, refer to themselves
+            if torch.device(self.placement.device).type == "cuda":
+                torch.cuda.empty_cache()
 
     def _evict(self, name: str) -> None:
         loaded = self.models.pop(name)

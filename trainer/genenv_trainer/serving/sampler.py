@@ -10,6 +10,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 from genenv_trainer.serving.cache import can_fill, roomy_cache
 from genenv_trainer.serving.like_lengths import passes_of_like_length
+from genenv_trainer.serving.limits import context_length
 from genenv_trainer.serving.structure import CompiledStructure, RowGrammars
 from genenv_trainer.serving.token_choice import choose
 from genenv_trainer.serving.uniforms import row_keys, uniforms
@@ -112,6 +113,8 @@ class Decoder:
         padded = not bool(prompt_mask.all())
         self.mask_B_S = torch.nn.functional.pad(prompt_mask, (0, steps), value=True) if padded else None
         self._passes = passes_of_like_length([len(prompt) for prompt in prompts])
+        length = context_length(getattr(model.config, "max_position_embeddings", None))
+        self._last_position = None if length is None else length - 1
 
     def first_logits(self) -> torch.Tensor:
         """After the prompts. Those of like length have a pass of their own: none is padded to one that is far
@@ -157,6 +160,9 @@ class Decoder:
     def feed(self, token_B: torch.Tensor) -> None:
         self.input_B_L = token_B[:, None]
         self.positions_B_L = self.positions_B_L[:, -1:] + 1
+        if self._last_position is not None:
+            # Rows that have ended are fed with the others, past what a model with learned positions has.
+            self.positions_B_L = self.positions_B_L.clamp(max=self._last_position)
         self.seen += 1
 
     def select(self, rows_B: torch.Tensor) -> None:

@@ -107,6 +107,19 @@ def test_a_template_that_takes_too_much_is_ended_and_the_rest_goes_on(store, mon
         renderer.close()
 
 
+def test_an_answer_does_not_depend_on_the_day():
+    template = "{% set today = strftime_now('%d %b %Y, %H:%M') %}{{ today }}{{ messages[0].content }}"
+    renderer = templates.TemplateRenderer()
+    try:
+        for content in ("a", "b"):
+            messages = [{"role": "user", "content": content}]
+            assert renderer.render(template, messages, {}) == f"26 Jul 2024, 00:00{content}"
+        with pytest.raises(templates.TemplateFailed, match="TemplateSyntaxError"):
+            renderer.render("{% set %}", messages, {})
+    finally:
+        renderer.close()
+
+
 def test_a_template_makes_the_tokens_that_the_library_makes(store):
     """Special tokens by name, none of them added, and no field without a value."""
     loaded = Registry(store, capacity=1).get(AGENT)

@@ -3,13 +3,17 @@
 import json
 import shutil
 import threading
+import weakref
 from dataclasses import replace
 
 import pytest
 from tiny_models import ADAPTED, AGENT, serve_name
 
+from genenv_trainer import onednn_linear
 from genenv_trainer.serving import engine as engine_module
+from genenv_trainer.serving import registry as registry_module
 from genenv_trainer.serving.engine import Engine
+from genenv_trainer.serving.errors import ApiError
 from genenv_trainer.serving.registry import Registry
 from genenv_trainer.serving.sampler import SamplingParams
 
@@ -74,6 +78,39 @@ def test_the_least_recently_used_model_goes(registry):
     for name in ("copy@0", "copy@1", "copy@0", "copy@2"):
         registry.get(name)
     assert list(registry.models) == ["copy@0", "copy@2"]
+
+
+def test_a_model_is_gone_before_the_next_one_takes_its_memory(registry, monkeypatch):
+    monkeypatch.setattr(onednn_linear, "MIN_WEIGHTS", 1)  # layers with such a product refer to themselves
+    loaded, counts, plain = weakref.WeakSet(), [], registry_module.load_full
+
+    def counted(*args):
+        counts.append(len(loaded))
+        loaded.add(model := plain(*args))
+        return model
+
+    monkeypatch.setattr(registry_module, "load_full", counted)
+    for name in (AGENT, "copy@0", "copy@1", "copy@2", AGENT):
+        registry.get(name)
+    assert counts == [0, 1, 1, 1, 1]
+
+
+def test_a_name_that_cannot_be_served_ends_no_other_model(registry, store):
+    for name in ("copy@0", "copy@1"):
+        registry.get(name)
+    serve_name(store, f"agent@0001-{'b' * 12}", "objects/full")
+    for name in ("nobody@1", f"agent@0001-{'b' * 12}"):
+        with pytest.raises(ApiError):
+            registry.get(name)
+    assert list(registry.models) == ["copy@0", "copy@1"]
+
+
+def test_an_adapter_over_a_base_that_is_here_does_not_load_it_again(store):
+    serve_name(store, "second@1", "objects/adapter")
+    registry = Registry(store, capacity=1)
+    first = registry.get(ADAPTED)
+    assert registry.get("second@1").model is first.model
+    assert list(registry.models) == ["second@1"]
 
 
 def test_adapters_share_one_base_which_goes_with_the_last(registry, store):

@@ -8,6 +8,8 @@ from tiny_models import save_model
 from transformers import LlamaForCausalLM
 
 from genenv_trainer import onednn_linear
+from genenv_trainer.onednn_linear import FrozenProduct, use_onednn_where_frozen
+from genenv_trainer.serving.merging import MergedAdapter
 from genenv_trainer.serving.registry import Registry
 
 IDS = torch.tensor([[5, 6, 7, 8, 9]])
@@ -102,3 +104,22 @@ def test_the_base_is_what_it_was_once_an_adapter_goes(store, products):
             assert torch.equal(parameter, original[name.replace(".base_layer", "")]), name
     layers = [layer for name, layer in model.named_modules() if name.endswith("proj.base_layer")]
     assert len(layers) == 8 and not any("forward" in vars(layer) for layer in layers)
+
+
+def test_a_head_that_an_adapter_changed_has_its_own_product_again(monkeypatch, tmp_path):
+    """Other adapters over the base say the same after it as before it."""
+    from peft import LoraConfig, PeftModelForCausalLM
+
+    monkeypatch.setattr(onednn_linear, "MIN_WEIGHTS", 1)
+    base = save_model(tmp_path, seed=4).requires_grad_(False)
+    use_onednn_where_frozen(base.get_output_embeddings())
+    model = PeftModelForCausalLM(base, LoraConfig(**ADAPTERS["head"]), "head").eval()
+    model.add_adapter("other", LoraConfig(**ADAPTERS["other"]))
+    merged = MergedAdapter(model)
+    merged.activate("other")
+    before = logits(model)
+    merged.activate("head")
+    assert sum(getattr(module, "merged", False) for module in model.modules()) == 3
+    merged.activate("other")
+    assert torch.equal(logits(model), before)
+    assert isinstance(vars(model.get_output_embeddings().get_base_layer())["forward"], FrozenProduct)

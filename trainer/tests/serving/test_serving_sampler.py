@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import save_model
-from transformers import MistralConfig, MistralForCausalLM
+from transformers import GPT2Config, GPT2LMHeadModel, MistralConfig, MistralForCausalLM
 
 from genenv_trainer.serving import like_lengths, token_choice
 from genenv_trainer.serving.sampler import SamplingParams, left_pad, sample
@@ -113,6 +113,18 @@ def test_a_request_batched_with_others_keeps_its_own_length_temperature_and_seed
     assert [[row.token_ids for row in rows] for rows in together] == [
         [row.token_ids for row in sample(model, [], [params])[0]] for params in (one, other)
     ]
+
+
+def test_a_row_that_has_ended_goes_on_beside_others_past_the_positions_of_the_model():
+    torch.manual_seed(3)
+    shape = {"vocab_size": 40, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 24}
+    model = GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=None, eos_token_id=None)).eval()
+    lengths = [(20, 4), (2, 22), (3, 21), (2, 20), (4, 20)]
+    batch = [SamplingParams([[5] * prompt], 1, prompt + most, 1.0, most) for prompt, most in lengths]
+    for params, [row] in zip(batch, sample(model, [], batch), strict=True):
+        expected = full_logprobs(model, params.prompts[0], row.token_ids, 1.0)
+        assert len(row.token_ids) == params.max_tokens
+        np.testing.assert_allclose(row.logprobs, expected, atol=1e-4)
 
 
 def test_logits_that_are_not_finite_are_an_error(model):
