@@ -26,6 +26,8 @@ export interface RunState {
   /** Whether it was made in another home, and its line stands for it. */
   isCarried: boolean;
   ends: number | null;
+  /** Epochs of a run that is finished here whose evaluation on benchmarks has no results, or not yet. */
+  unevaluated: number[];
 }
 
 /**
@@ -86,28 +88,34 @@ async function readRunState(
   if (ends === experiment.epochs) {
     const benchmarks = await readBenchmarks(folders, run.id, experiment, lines);
     const finished = portableRun(run, experiment, lines, { origin, benchmarks });
-    return { run, experiment, finished, isCarried: false, ends };
+    const unevaluated = lines.flatMap(({ epoch }, index) =>
+      isDue(experiment, epoch) && Object.keys(benchmarks[index]!).length === 0 ? [epoch] : [],
+    );
+    return { run, experiment, finished, isCarried: false, ends, unevaluated };
   }
   const line = carried.find((candidate) => inSameRun(candidate, run)) ?? null;
-  return { run, experiment, finished: line, isCarried: line !== null, ends };
+  return { run, experiment, finished: line, isCarried: line !== null, ends, unevaluated: [] };
 }
 
 /** Scores by epoch; empty without benchmarks. @throws InvalidArtifact for damaged results */
 async function readBenchmarks(
   { evaluationFolder }: Folders,
   run: string,
-  { evaluation: { benchmarks }, epochs }: Experiment,
+  experiment: Experiment,
   lines: readonly LedgerLine<LedgerEntry>[],
 ): Promise<Metrics[]> {
-  if (benchmarks === undefined) return [];
+  if (experiment.evaluation.benchmarks === undefined) return [];
   return Promise.all(
     lines.map(async (line) =>
-      isEvaluationDue(line.epoch, benchmarks, epochs)
+      isDue(experiment, line.epoch)
         ? benchmarkScores(evaluationFolder(evaluationOfEpoch(run, line.epoch, hashOf(line))))
         : {},
     ),
   );
 }
+
+const isDue = ({ evaluation: { benchmarks }, epochs }: Experiment, epoch: number): boolean =>
+  benchmarks !== undefined && isEvaluationDue(epoch, benchmarks, epochs);
 
 /** Runs that were made in another home. @throws InvalidConfig for a damaged line, and a run of other settings */
 export async function readCarried(folder: ComparisonFolder, comparison: Comparison): Promise<PortableRun[]> {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { createComparisonActivities } from '../../src/activities/index.ts';
 import { carryRuns, saveRuns } from '../../src/cli/lib/carried-runs.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
+import type { Experiment } from '../../src/config/experiment.ts';
 import type { ArmRun, ProbeRecord } from '../../src/types/comparison-inputs.ts';
 import { begin, plainEpoch } from '../../test-support/plain-epochs.ts';
 import { tinyComparison } from '../../test-support/tiny-comparison.ts';
@@ -38,7 +39,8 @@ async function someHome() {
         while (committed.epoch < 2) committed = await plainEpoch(activities, plan, committed);
       }
     },
-    save: (path: string) => saveRuns(id, comparison, path, context),
+    save: (path: string, plan = comparison) => saveRuns(id, plan, path, context),
+    runFolder: dependencies.runFolder,
     carry: (...paths: string[]) => carryRuns(id, comparison, paths, context),
     summarize: (probes: ProbeRecord[]) => own.summarizeComparison({ id, crossPlay: [], probes }),
     results: async () => {
@@ -137,3 +139,25 @@ test('a seed that another kind of machine has begun is made here as a whole', as
   await second.carry(path);
   expect(runNames(await second.plan())).toEqual(['random 2']);
 }, 120_000);
+
+test('a run whose agent is still being evaluated is not saved, since it would lack its scores for good', async () => {
+  const { home, plan, finish, save, printed, runFolder } = await someHome();
+  const [run] = await plan();
+  await finish([run!]);
+  const benchmarks = { every: 2, suites: ['bfcl_v4_multiple'] } as Experiment['evaluation']['benchmarks'];
+  const evaluated = Object.fromEntries(
+    Object.entries(comparison.arms).map(([arm, experiment]) => [
+      arm,
+      { ...experiment, evaluation: { ...experiment.evaluation, benchmarks } },
+    ]),
+  );
+  const path = join(home, 'some.runs.jsonl');
+  await save(path, { ...comparison, arms: evaluated as typeof comparison.arms });
+  expect(printed).toEqual([
+    `${run!.id} is left out: its agent of epoch 2 is being evaluated.`,
+    expect.stringContaining('0 of 4 runs'),
+  ]);
+  await runFolder(run!.id).appendEvent({ type: 'ended', outcome: 'finished', epoch: 2 });
+  await save(path, { ...comparison, arms: evaluated as typeof comparison.arms });
+  expect(printed.at(-1)).toContain('1 of 4 runs');
+});

@@ -106,7 +106,10 @@ async function readRunsFile(file: string) {
   return parseRunsFile(file, text);
 }
 
-/** Writes what is finished, here or carried, for another home to continue from. Nothing is measured or started. */
+/**
+ * Writes what is finished, here or carried, for another home to continue from. Nothing is measured or started. A run
+ * whose agent is being evaluated is left out: no other home could complete it.
+ */
 export async function saveRuns(
   id: string,
   comparison: Comparison,
@@ -115,7 +118,15 @@ export async function saveRuns(
 ): Promise<ExitCode> {
   const folders = foldersOf(context);
   const states = await readRunStates(folders, id, comparison);
-  const finished = states.flatMap((state) => (state.finished === null ? [] : [state.finished]));
+  const finished: PortableRun[] = [];
+  for (const { run, finished: line, unevaluated } of states) {
+    if (line === null) continue;
+    if (unevaluated.length === 0 || (await hasEnded(folders.runFolder(run.id)))) finished.push(line);
+    else
+      context.print(
+        `${run.id} is left out: its agent of epoch ${unevaluated.join(', ')} is being evaluated.`,
+      );
+  }
   const runs = runsOf(comparison, [
     ...(await measuredLines(folders.comparisonFolder(id), finished)),
     ...finished,
@@ -126,6 +137,9 @@ export async function saveRuns(
   );
   return exitCodes.ok;
 }
+
+const hasEnded = async (folder: RunFolder): Promise<boolean> =>
+  (await folder.events()).some(({ type, outcome }) => type === 'ended' && outcome === 'finished');
 
 /** Lines of the last results, for what was measured on policies of the same runs. */
 async function measuredLines(
