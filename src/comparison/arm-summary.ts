@@ -124,11 +124,14 @@ export function estimateDifference(
     reference.runs.map(({ figures }) => figures[metric]),
   );
   const difference = estimateDifferenceOverSeeds(bySeed);
-  if (metric !== 'rolloutsToThreshold' || difference === null) return difference;
   const runs = [...arm.runs, ...reference.runs];
-  if (runs.every(({ reached }) => !reached)) return null;
-  return runs.every(({ reached }) => reached) ? difference : { ...difference, p: null };
+  if (difference === null || !isCensored(metric, runs)) return difference;
+  return runs.some(({ reached }) => reached) ? { ...difference, p: null } : null;
 }
+
+/** Whether a metric is of a threshold that some run did not come to: its figure is then only the least it may be. */
+export const isCensored = (metric: RunMetricName, runs: readonly Pick<ArmRunSummary, 'reached'>[]): boolean =>
+  metric === 'rolloutsToThreshold' && runs.some(({ reached }) => !reached);
 
 export const mapMetrics = <T>(value: (metric: RunMetricName) => T): Record<RunMetricName, T> =>
   Object.fromEntries(runMetricNames.map((metric) => [metric, value(metric)])) as Record<RunMetricName, T>;

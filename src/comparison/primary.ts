@@ -2,6 +2,7 @@ import type { PrimarySettings } from '../config/primary-comparisons.ts';
 import { LEAST_PAIRS, signFlipTest } from '../numerics/sign-flip.ts';
 import { studentInterval } from '../numerics/student.ts';
 import { measuredValues } from '../report/run-data.ts';
+import { isCensored } from './arm-summary.ts';
 import type { ArmRunSummary, ArmSummary } from './arm-summary.ts';
 import { differencesBySeed, estimateOverSeeds, LEVEL } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
@@ -35,16 +36,10 @@ export function judgePrimary(settings: PrimarySettings, arms: readonly ArmSummar
   const bySeed = differencesBySeed(figuresOf(runs), figuresOf(otherRuns));
   const differences = measuredValues(bySeed);
   const difference = estimateOverSeeds(differences);
-  if (measure === 'rolloutsToThreshold' && [...runs, ...otherRuns].some(({ reached }) => !reached))
-    return {
-      ...settings,
-      bySeed,
-      difference,
-      p: null,
-      narrow: null,
-      equivalent: false,
-      verdict: 'undecided',
-    };
+  if (isCensored(measure, [...runs, ...otherRuns])) {
+    const untested = { p: null, narrow: null, equivalent: false, verdict: 'undecided' } as const;
+    return { ...settings, bySeed, difference, ...untested };
+  }
   const p = signFlipTest(differences);
   const { low, high } = studentInterval(differences, 1 - 2 * LEVEL) ?? { low: null, high: null };
   const narrow = low === null || high === null ? null : { low, high };

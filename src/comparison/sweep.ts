@@ -3,6 +3,7 @@ import type { comparedMeasures } from '../config/primary-comparisons.ts';
 import { signFlipTest } from '../numerics/sign-flip.ts';
 import { measuredValues } from '../report/run-data.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
+import { isCensored } from './arm-summary.ts';
 import type { RunMetricName } from './run-metrics.ts';
 import { differencesBySeed, estimateOverSeeds } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
@@ -88,7 +89,7 @@ function pointOf(
   const p0 = measuredValues(base?.courses.success ?? [])[0];
   if (p0 === undefined)
     throw new InvalidConfig(`sweep: ${name}: its baseline ${baseline} has no success in epoch 1`);
-  if (measure === 'rolloutsToThreshold' && [...arm.runs, ...against.runs].some(({ reached }) => !reached))
+  if (isCensored(measure, [...arm.runs, ...against.runs]))
     throw new InvalidConfig(
       `sweep: --measure: got ${measure}; ${name} has seeds of ${pair.arm} or ${pair.against} that did not come to ` +
         'its threshold: expected another measure',

@@ -7,8 +7,8 @@ const defaults = { lookSeconds: 30, maxLooks: 30, readUsage: sessionUsage };
 /**
  * A service hangs when it has said at each of many looks in a row that it is stuck, and has used no processor and no
  * storage all that time. One that computes a long request on a busy machine uses some; one that does not answer in
- * time may be short of processor, so its looks begin anew. A third of a percent of a processor is what a policy server
- * uses to wait; work begins at one (`WorkMeter`). If nobody knows what it uses (no `/proc`), it never hangs.
+ * time may be short of processor, so its looks begin anew. A policy server that waits uses a third of a percent of a
+ * processor; `WorkMeter` takes one percent and more for work. Without `/proc`, which says what it uses, it never hangs.
  */
 export class HangWatch {
   readonly #isStuck: () => Promise<boolean>;

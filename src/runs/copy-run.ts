@@ -75,10 +75,10 @@ async function requireSameRun(
     );
   const { hashes } = (await ledger.inspect()).chain;
   const presentHashes = (await present.ledger.inspect()).chain.hashes;
-  const different = presentHashes.findIndex((hash, index) => hash !== hashes[index]);
-  if (different >= 0)
+  const firstDifference = presentHashes.findIndex((hash, index) => hash !== hashes[index]);
+  if (firstDifference >= 0)
     throw new LedgerConflict(
-      `${name}: line ${different + 1} of the ledger in ${home} is not in the one that is copied: the run has ` +
+      `${name}: line ${firstDifference + 1} of the ledger in ${home} is not in the one that is copied: the run has ` +
         'continued there, or is another. Move it away first',
     );
 }

@@ -32,10 +32,10 @@ export async function removeExcessCopies(root: string, now = Date.now()): Promis
   const copies = await listCopies(join(root, 'objects'));
   let total = copies.reduce((sum, { bytes }) => sum + bytes, 0);
   if (total <= limit.maxBytes) return;
-  const needed = await pathsInWork(root);
+  const neededPaths = await pathsInWork(root);
   for (const { path, bytes, usedMs } of copies.sort((a, b) => a.usedMs - b.usedMs)) {
     if (total <= limit.maxBytes || usedMs > now - MIN_AGE_MS) return;
-    if (needed.has(path)) continue;
+    if (neededPaths.has(path)) continue;
     await atomicRemove(path);
     for (const companion of ['manifest', 'canary']) await rm(`${path}.${companion}.json`, { force: true });
     total -= bytes;

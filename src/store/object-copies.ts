@@ -43,19 +43,24 @@ export async function readObject<T>(
     if (!isCopyProblem(error)) throw error;
   }
   // One reader repairs at a time: parallel repairs would remove each other's copy.
-  await repairMutexes.runExclusive(path, () => repairCopy(root, ref, options));
-  return read();
+  return repairMutexes.runExclusive(path, () => repairCopy(root, ref, read, options));
 }
 
 /** Fetches a damaged copy again. @throws InvalidArtifact for an object that stays damaged, StoreUnavailable */
-async function repairCopy(
+async function repairCopy<T>(
   root: string,
   ref: Ref,
+  read: () => Promise<T>,
   { onDamage, onHashed, onTransferred }: ReadOptions,
-): Promise<void> {
+): Promise<T> {
   for (let fetches = 0; await fetchObject(root, ref, onTransferred); fetches += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isCopyProblem(error)) throw error;
+    }
     const damage = await findDamage(root, ref, onHashed);
-    if (damage === undefined) return;
+    if (damage === undefined) return read();
     await discardCopy(root, ref);
     if (fetches === MAX_FETCHES) {
       await removeIfDamaged(root, ref, onTransferred);
@@ -63,6 +68,7 @@ async function repairCopy(
     }
     onDamage({ file: damage.file, problem: `${damage.problem}; it is fetched again` });
   }
+  return read();
 }
 
 /**

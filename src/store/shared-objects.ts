@@ -85,11 +85,11 @@ export async function removeIfDamaged(root: string, ref: Ref, onTransferred?: On
 }
 
 /** A key, and the hash that its bytes should have. */
-type Named = { key: string; sha256: string };
+type NamedBytes = { key: string; sha256: string };
 
 async function isFolderDamaged(
   bucket: Bucket,
-  { key, manifest }: { key: string; manifest: Named },
+  { key, manifest }: { key: string; manifest: NamedBytes },
   onTransferred?: OnTransferred,
 ): Promise<boolean> {
   const text = await bucket.read(manifest.key);
@@ -103,7 +103,7 @@ async function isFolderDamaged(
 /** Whether the bucket has other bytes than it should, and nobody has replaced them while they were read. */
 async function isDamaged(
   bucket: Bucket,
-  { key, sha256 }: Named,
+  { key, sha256 }: NamedBytes,
   onTransferred?: OnTransferred,
 ): Promise<boolean> {
   const before = await bucket.measure(key);

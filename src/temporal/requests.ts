@@ -51,14 +51,20 @@ export class RequestReader {
   }
 
   /**
-   * Gives `use` the requests to a workflow since the last call, oldest first; all of them at the first call, and
-   * again those that `use` failed with. Includes what was asked of the run that it continues, unless Temporal has
-   * removed it. @throws ServiceError, and what `use` throws
+   * The requests to a workflow since the last call, oldest first; all of them at the first call. Includes what was
+   * asked of the run that it continues, unless Temporal has removed it.
+   * @param record keeps them: those that it fails with are read again
+   * @throws ServiceError, and what `record` throws
    */
-  async readNew(execution: Execution, use: (requests: RunRequest[]) => Promise<void> | void): Promise<void> {
+  async readNew(
+    execution: Execution,
+    record: (requests: RunRequest[]) => Promise<void> = () => Promise.resolve(),
+  ): Promise<RunRequest[]> {
     const newest = new Map<string, number>();
-    await use(await this.#requestsTo(execution, newest));
+    const requests = await this.#requestsTo(execution, newest);
+    await record(requests);
     for (const [run, event] of newest) this.#read.set(run, event);
+    return requests;
   }
 
   /** @param newest gets the newest event by run */

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesSettings } from '../config/kubernetes.ts';
-import { shortReason } from '../inference/outage-reason.ts';
+import { readOperatorSetting } from '../inference/endpoints.ts';
 import { ModelUnavailable } from '../inference/policy-client.ts';
-import { InvalidConfig } from '../validation/invalid-config.ts';
 import { KubernetesApi, KubernetesRefused } from './kubernetes-api.ts';
 import {
   fenceLabel,
@@ -11,7 +10,7 @@ import {
   kubernetesState,
   workSelector,
 } from './kubernetes-objects.ts';
-import { plannedHandle, shellWord, TrainerUnavailable, unanswered } from './launcher.ts';
+import { plannedHandle, shellWord, TrainerUnavailable, unansweredState } from './launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from './launcher.ts';
 
 /**
@@ -64,7 +63,7 @@ export class KubernetesLauncher implements Launcher {
       const pods = job === undefined ? [] : await api.pods(name);
       return kubernetesState(job, pods);
     } catch (error) {
-      return unanswered(error, 'the Kubernetes API server');
+      return unansweredState(error, 'the Kubernetes API server');
     }
   }
 
@@ -102,14 +101,8 @@ export class KubernetesLauncher implements Launcher {
    * @throws ModelUnavailable
    */
   #settings(): KubernetesSettings {
-    try {
-      this.#last = this.#read();
-      return this.#last;
-    } catch (error) {
-      if (!(error instanceof InvalidConfig)) throw error;
-      const reason = shortReason(error.message);
-      throw new ModelUnavailable(reason, { cause: error, server: 'the file of Kubernetes settings', reason });
-    }
+    this.#last = readOperatorSetting('the file of Kubernetes settings', this.#read);
+    return this.#last;
   }
 
   /** A Job that Kueue has suspended again would start later, beside that of the next claim. */

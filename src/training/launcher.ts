@@ -48,7 +48,7 @@ export type JobState =
  * The state of a job whose back end could not be asked, for whatever reason: that says nothing of the job.
  * @param server what the workflow then waits for, if the error does not name it
  */
-export function unanswered(error: unknown, server: string): JobState {
+export function unansweredState(error: unknown, server: string): JobState {
   const reason = shortReason(String(error));
   const outage =
     error instanceof ModelUnavailable

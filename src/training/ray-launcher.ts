@@ -7,7 +7,7 @@ import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
 import { readPlainFile } from '../store/plain-files.ts';
-import { claimName, plannedHandle, shellWord, unanswered } from './launcher.ts';
+import { claimName, plannedHandle, shellWord, unansweredState } from './launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from './launcher.ts';
 import { RayJobs } from './ray-jobs.ts';
 import type { RayAddress, RayJob } from './ray-jobs.ts';
@@ -72,7 +72,7 @@ export class RayLauncher implements Launcher {
       await this.#post(jobs, handle);
       return { state: 'queued', reason: 'submitted again, since Ray ends what waits too long' };
     } catch (error) {
-      return unanswered(error, 'Ray');
+      return unansweredState(error, 'Ray');
     }
   }
 

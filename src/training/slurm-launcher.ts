@@ -6,7 +6,7 @@ import { ModelUnavailable } from '../inference/policy-client.ts';
 import { runProgram } from '../processes/program.ts';
 import type { ProgramEnd } from '../processes/program.ts';
 import { openPlainFile } from '../store/plain-files.ts';
-import { jobName, logCommand, plannedHandle, TrainerUnavailable, unanswered } from './launcher.ts';
+import { jobName, logCommand, plannedHandle, TrainerUnavailable, unansweredState } from './launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from './launcher.ts';
 import { parseQueue, queueFormat, stateOf, waitedMs } from './slurm-queue.ts';
 import type { QueueLine } from './slurm-queue.ts';
@@ -73,7 +73,8 @@ export class SlurmLauncher implements Launcher {
 
   async state(handle: JobHandle): Promise<JobState> {
     const line = await this.#find(handle);
-    if (line === 'unknown') return unanswered(outage('squeue', cut(this.#lastFailure.stderr)), 'Slurm');
+    if (line === 'unknown')
+      return unansweredState(controllerOutage('squeue', cut(this.#lastFailure.stderr)), 'Slurm');
     if (line === undefined) return { state: 'ended' };
     const state = stateOf(line);
     return state.state === 'queued' && line.state === 'PENDING'
@@ -173,14 +174,14 @@ const commentOf = ({ key, fence }: Pick<JobHandle, 'key' | 'fence'>): string => 
 const cut = (text: string): string => text.trim().slice(0, 500);
 
 /** A controller that is away is waited for by the workflow, as a model server is, at no cost of an attempt. */
-const outage = (command: string, reason: string): ModelUnavailable =>
+const controllerOutage = (command: string, reason: string): ModelUnavailable =>
   new ModelUnavailable(failureText(command, reason), { server: 'Slurm', reason });
 
 /** A submission that fails may be wrong in itself. */
 function unavailable(command: string, { stderr }: ProgramEnd): Error {
   const reason = cut(stderr);
   return /contact slurm controller|timed out|connect failure/i.test(reason)
-    ? outage(command, reason)
+    ? controllerOutage(command, reason)
     : new TrainerUnavailable(failureText(command, reason));
 }
 

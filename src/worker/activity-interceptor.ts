@@ -44,20 +44,19 @@ export function toFailure(error: unknown): unknown {
     type: error.name,
     nonRetryable: nonRetryable.has(error.name),
     cause: error,
-    ...(error instanceof ServerProblem && { details: [outageDetails(error)] }),
-    ...(error instanceof StoreUnavailable && { details: [storeOutage(error)] }),
+    ...((error instanceof ServerProblem || error instanceof StoreUnavailable) && {
+      details: [outageDetails(error)],
+    }),
   });
 }
 
-/** A full disk or a bucket that is away, wherever it was met: one outage for all that wait for it. */
-const storeOutage = ({ message }: StoreUnavailable): OutageDetails => ({
-  server: 'the store',
-  reason: shortReason(message),
-  progressed: false,
-});
-
-/** What the workflow needs to know of a server that it waits for. */
-function outageDetails(error: ServerProblem): OutageDetails {
+/**
+ * What the workflow needs to know of a server or store that it waits for. A full disk and a bucket that is away are one
+ * outage, wherever they were met, for all that wait for the store.
+ */
+function outageDetails(error: ServerProblem | StoreUnavailable): OutageDetails {
+  if (error instanceof StoreUnavailable)
+    return { server: 'the store', reason: shortReason(error.message), progressed: false };
   const { server = 'the model server', progressed } = error;
   const reason = shortReason(error.reason);
   const retryAfterMs = error instanceof ModelUnavailable ? error.retryAfterMs : undefined;

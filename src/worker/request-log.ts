@@ -10,8 +10,8 @@ const answerMs = 5_000;
 /** Reads requests by the connection of a worker. */
 export function requestReader(connection: NativeConnection, namespace: string): RequestReader['readNew'] {
   const reader = new RequestReader(connection.workflowService, namespace);
-  return (execution, use) =>
-    connection.withDeadline(Date.now() + answerMs, () => reader.readNew(execution, use));
+  return (execution, record) =>
+    connection.withDeadline(Date.now() + answerMs, () => reader.readNew(execution, record));
 }
 
 /** Activities of a run's workflow after which the requests since the last one are recorded. */

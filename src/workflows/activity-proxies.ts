@@ -26,6 +26,7 @@ import type { PayloadUnreadable, WorkerStopped } from '../types/activity-types.t
 import type { PhaseLimits } from '../types/run-state.ts';
 import type { EvaluationPlan } from '../types/evaluation-types.ts';
 import { modelOutages } from './model-outages.ts';
+import { outageTypes } from './outage-failures.ts';
 
 /** Task queues: workflows, and activities by what they wait for. A worker may serve any of them. */
 export const queues = {
@@ -35,13 +36,12 @@ export const queues = {
   gpu: 'genenv-gpu',
 } as const;
 
-/** What is away is waited for by the workflow, not by retries of Temporal (model-outages.ts). */
-const outageFailures: string[] = ['ModelUnavailable', 'ModelNotServed', 'StoreUnavailable'];
 const retry = {
   initialInterval: '200ms',
   backoffCoefficient: 2,
   maximumInterval: '30s',
-  nonRetryableErrorTypes: outageFailures,
+  // What is away is waited for by the workflow, not by retries of Temporal.
+  nonRetryableErrorTypes: outageTypes,
 } as const;
 
 /** Seconds of work on files. The heartbeat timeout says how soon the death of a worker is noticed. */

@@ -32,14 +32,8 @@ function readerOf(histories: Record<string, { eventId: number }[]>, failures: Re
     },
   } as unknown as Service;
   const reader = new RequestReader(service, 'default');
-  const namesOf = async (runId: string): Promise<string[]> => {
-    const names: string[] = [];
-    await reader.readNew(
-      { workflowId: 'run', runId },
-      (requests) => void names.push(...requests.map(({ request }) => request)),
-    );
-    return names;
-  };
+  const namesOf = async (runId: string): Promise<string[]> =>
+    (await reader.readNew({ workflowId: 'run', runId })).map(({ request }) => request);
   return { reader, namesOf };
 }
 
@@ -48,9 +42,8 @@ const refused = (code: number): Error => Object.assign(new Error('refused'), { c
 test('requests are read once, and again if what was to be done with them failed', async () => {
   const history = [update(3, 'pause'), update(6, 'resume')];
   const { reader, namesOf } = readerOf({ a: history });
-  const full = (requests: RunRequest[]): void => {
-    throw new Error(`no space for ${requests.length}`);
-  };
+  const full = (requests: RunRequest[]): Promise<void> =>
+    Promise.reject(new Error(`no space for ${requests.length}`));
   await expect(reader.readNew({ workflowId: 'run', runId: 'a' }, full)).rejects.toThrow('no space for 2');
   expect(await namesOf('a')).toEqual(['pause', 'resume']);
   expect(await namesOf('a')).toEqual([]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LocalLauncher } from '../../src/training/local-launcher.ts';
-import { plannedHandle, unanswered } from '../../src/training/launcher.ts';
+import { plannedHandle, unansweredState } from '../../src/training/launcher.ts';
 import type { JobHandle, JobState, JobSubmission, Launcher } from '../../src/training/launcher.ts';
 import { unseal } from '../../src/training/job-folder.ts';
 import { failureOf, python, scriptFile, trial } from './job-trial.ts';
@@ -47,7 +47,7 @@ class Queue {
   }
 
   async #state(handle: JobHandle): Promise<JobState> {
-    if (!this.answers) return unanswered(new Error('it does not answer'), 'the queue');
+    if (!this.answers) return unansweredState(new Error('it does not answer'), 'the queue');
     if (this.hasLostNode) return { state: 'unknown', reason: 'its node does not answer' };
     const job = this.submitted.find(({ fence }) => fence === handle.fence);
     if (job === undefined) return { state: 'ended' };

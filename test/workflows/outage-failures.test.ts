@@ -35,8 +35,13 @@ describe('a failure of an activity', () => {
     const reason = 'Cannot use /srv/store: ENOSPC. Free space.';
     const details = { server: 'the store', reason, progressed: false };
     expect(outageOf(failed(failure))).toEqual({ type: 'StoreUnavailable', details });
-    // Of an older worker, whose workflows took it for final.
-    expect(outageOf(failed(ApplicationFailure.create({ type: 'StoreUnavailable' })))).toBeUndefined();
+    // Of an older worker, which gives no details: for a workflow of today, and in the history of an older one.
+    const plain = ApplicationFailure.create({ type: 'StoreUnavailable', message: 'disk full' });
+    expect(outageOf(failed(plain))).toEqual({
+      type: 'StoreUnavailable',
+      details: { server: 'the store', reason: 'disk full', progressed: false },
+    });
+    expect(outageOf(failed(plain, 'MAXIMUM_ATTEMPTS_REACHED'))).toBeUndefined();
   });
 
   it('is none for any other reason', () => {

@@ -93,14 +93,16 @@ async function lastRequests(folder: RunFolder, client: Client | null): Promise<R
     ({ type }) => type === 'requested',
   ) as unknown as RunRequest[];
   const keys = new Set(recorded.map(requestKey));
-  const pending: RunRequest[] = [];
-  if (client !== null) {
-    const reader = new RequestReader(client.workflowService, client.options.namespace);
-    const collectRequests = (requests: RunRequest[]): void => void pending.push(...requests);
-    await client
-      .withDeadline(Date.now() + QUERY_MS, () => reader.readNew({ workflowId: folder.id }, collectRequests))
-      .catch(() => undefined);
-  }
+  const pending =
+    client === null
+      ? []
+      : await client
+          .withDeadline(Date.now() + QUERY_MS, () =>
+            new RequestReader(client.workflowService, client.options.namespace).readNew({
+              workflowId: folder.id,
+            }),
+          )
+          .catch(() => []);
   return [...recorded, ...pending.filter((request) => !keys.has(requestKey(request)))]
     .slice(-RECENT_REQUESTS)
     .map(({ request, identity, time }) => ({ request, identity, time }));
