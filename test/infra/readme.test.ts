@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { repository } from '../../infra/setup/locations.mjs';
+import { repository, TEMPORAL_VERSION } from '../../infra/setup/locations.mjs';
 import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { randomStream } from '../../src/numerics/random.ts';
@@ -126,4 +126,8 @@ test('the settings for vLLM and a GPU fit infra/vllm.json', () => {
   const shown = fromJsonc(`{${defined(jsonc[1])}}`);
   expect(serving).toMatchObject(shown.serving as object);
   expect(trainer).toMatchObject(shown.trainer as object);
+});
+
+test('the Temporal CLI is where the README looks for it', () => {
+  expect(readme).toContain(`export PATH=~/.cache/genenv/temporal-${TEMPORAL_VERSION}:$PATH`);
 });

@@ -196,7 +196,7 @@ describe('a training job in a queue', { timeout: 60_000 }, () => {
     expect(await job.starts()).toHaveLength(1);
   });
 
-  it('that has begun and writes progress goes on, however long its back end does not answer', async () => {
+  it('that has begun and writes progress continues, however long its back end does not answer', async () => {
     const queue = new Queue();
     queue.isOpen = true;
     const job = await trial({ waits_for: 'go', says_waiting: true });
