@@ -152,12 +152,12 @@ test('a run whose agent is still being evaluated is not saved, since it would la
     ]),
   );
   const path = join(home, 'some.runs.jsonl');
-  await save(path, { ...comparison, arms: evaluated as typeof comparison.arms });
+  await save(path, { ...comparison, arms: evaluated });
   expect(printed).toEqual([
     `${run!.id} is left out: its agent of epoch 2 is being evaluated.`,
     expect.stringContaining('0 of 4 runs'),
   ]);
   await runFolder(run!.id).appendEvent({ type: 'ended', outcome: 'finished', epoch: 2 });
-  await save(path, { ...comparison, arms: evaluated as typeof comparison.arms });
+  await save(path, { ...comparison, arms: evaluated });
   expect(printed.at(-1)).toContain('1 of 4 runs');
 });
