@@ -1,18 +1,17 @@
 """One training job from loaded inputs to output folder: the loop over optimizer steps."""
 
 import dataclasses
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
 from genenv_trainer import fault_injection
-from genenv_trainer.batch import totals
 from genenv_trainer.canary import measure_canary
 from genenv_trainer.checkpoints import StepCheckpoints
 from genenv_trainer.errors import JobError, NotFinite, Orphaned, Terminated
 from genenv_trainer.job_config import JobConfig
-from genenv_trainer.metrics import job_metrics, step_metrics
+from genenv_trainer.job_progress import JobProgress, skip_reason
+from genenv_trainer.metrics import step_metrics
 from genenv_trainer.models import Policy
 from genenv_trainer.optimizer import Optimizer
 from genenv_trainer.parts import gather_whole, part_like
@@ -21,22 +20,6 @@ from genenv_trainer.step import Objective, StepBatch, must_pull_back, must_resto
 from genenv_trainer.step_cap import StepCap
 from genenv_trainer.trainer_state import capture_random_state, restore_random_state, save_trainer_state
 from genenv_trainer.work_folder import WorkFolder
-
-
-@dataclass
-class JobProgress:
-    """How far the job is; written into every step checkpoint, and the source of result.json."""
-
-    step: int = 0
-    steps_done: int = 0
-    ended: bool = False
-    skipped: dict[str, int] = field(default_factory=dict)
-    """Steps that changed nothing, by reason."""
-    kl_before: float | None = None
-    kl_after: float | None = None
-    kl_rule: str = "none"
-    steps_log: list[dict] = field(default_factory=list)
-    metrics: list[dict] = field(default_factory=list)
 
 
 class Training:
@@ -143,13 +126,8 @@ class Training:
         return measure_canary(self._policy, self._device, self._job.precision)
 
     def result(self) -> dict:
-        progress, job = self.progress, self._job
-        return {
-            "format": 1, "input_hash": job.input_hash, "kind": job.kind, "steps": len(self._steps),
-            "steps_done": progress.steps_done, "skipped": self._skipped(), "skipped_steps": progress.skipped,
-            "kl": {"before": progress.kl_before, "after": progress.kl_after, "rule": progress.kl_rule},
-            "metrics": job_metrics(progress.metrics), "steps_log": progress.steps_log,
-        }
+        """The content of result.json."""
+        return self.progress.result(self._job, len(self._steps))
 
     def _start_step(self, step: int) -> None:
         self._objective.check()
@@ -164,7 +142,7 @@ class Training:
         reason = skip_reason(self._job.kind, records, settings.min_informative_groups)
         if reason is not None:
             print(f"step {step}: skipped, {reason}", flush=True)
-            self._skip(step, reason)
+            self.progress.skip(step, reason)
             return
         packed = self._objective.packed
         whole = None if settings.normaliser_totals is None else settings.normaliser_totals[step]
@@ -197,7 +175,7 @@ class Training:
                     flush=True,
                 )
                 self._restore(*self._before_step)
-                self._skip(step, "kl_cap", log | {"undone_kl": kl_after})
+                self.progress.skip(step, "kl_cap", log | {"undone_kl": kl_after})
                 progress.kl_after, progress.kl_rule, progress.ended = kl_before, "restored", True
                 return
             progress.kl_after = kl_after
@@ -229,28 +207,14 @@ class Training:
         """Back to the state before the step. Without a snapshot nothing but the random state has moved:
         what is not finite is seen before the optimizer steps, except in the KL after it."""
         print(
-            f"step {step}: {error}; undone, going on with the next "
+            f"step {step}: {error}; undone; the next step follows "
             "(lower settings.learning_rate, or look at the batch)",
             flush=True,
         )
         self._restore_snapshot()
         restore_random_state(self._random_state)
         self._optimizer.zero_grad()
-        self._skip(step, "not_finite", {"why": str(error)})
-
-    def _skip(self, step: int, reason: str, log: dict | None = None) -> None:
-        self.progress.skipped[reason] = self.progress.skipped.get(reason, 0) + 1
-        self.progress.steps_log.append({"step": step, "skipped": reason} | (log or {}))
-
-    def _skipped(self) -> str | None:
-        """Why the job did no step at all; of several reasons the first."""
-        if not self._steps:
-            return "empty_batch"
-        return (
-            next(iter(self.progress.skipped))
-            if self.progress.steps_done == 0 and self.progress.skipped
-            else None
-        )
+        self.progress.skip(step, "not_finite", {"why": str(error)})
 
     def _snapshot(self) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], int, dict]:
         weights = {name: p.detach().clone() for name, p in self._parameters.items()}
@@ -277,16 +241,3 @@ class Training:
         self._optimizer.position = position
         self._random_state = random
         restore_random_state(random)
-
-
-def skip_reason(kind: str, records: list[Record], min_informative_groups: int) -> str | None:
-    """Why a step has nothing to learn from: no active weighted token, or too few groups with an advantage
-    other than 0."""
-    if not records or totals(records).weighted_tokens == 0:
-        return "empty_batch"
-    if (
-        kind == "grpo"
-        and len({record.group_id for record in records if record.advantage != 0}) < min_informative_groups
-    ):
-        return "too_few_informative_groups"
-    return None
