@@ -72,6 +72,21 @@ describe('trackers beside a run', () => {
     expect(tracked.processes()).toEqual([]);
   });
 
+  test.skipIf(missing !== '')('follow a run that is resumed', async () => {
+    const run = await GrowingRun.start(await temporaryFolder());
+    await run.commit(0);
+    await run.end('stopped');
+    const { tracked, warned } = start(run, ['tensorboard']);
+    const log = join(run.home, 'trackers', 'logs', 'run-tensorboard.log');
+    await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('has all'), 60_000, 'its end');
+    await run.folder.appendEvent({ type: 'resumed' });
+    await run.commitTo(2, 1);
+    await run.end('finished');
+    await tracked.end();
+    expect(warned).toEqual([]);
+    expect(await rewards(run)).toEqual(upTo(2));
+  });
+
   test('say in a line what was not sent, and the command that sends it', async () => {
     const run = await GrowingRun.start(await temporaryFolder());
     await run.commit(0);

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { repository } from '../../../infra/setup/locations.mjs';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { runsFolder } from '../../runs/run-overview.ts';
+import { lastTurn } from '../../runs/last-turn.ts';
 import type { TrackerName } from '../../tracking/trackers.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../context.ts';
@@ -18,6 +19,7 @@ export interface Tracked {
 }
 
 const LOOK_MS = 500;
+const END_LOOK_MS = 2_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 const GRACE_MS = 20_000;
@@ -104,10 +106,25 @@ class Follower {
     }
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, 2 * pause)) {
       const code = await this.#follow();
-      if (code === exitCodes.ok) return true;
+      if (code === exitCodes.ok) {
+        if (this.#stop.signal.aborted || (await this.#staysEnded())) return true;
+        pause = FIRST_PAUSE_MS;
+        continue;
+      }
       if (code === exitCodes.badInput || this.#stop.signal.aborted) return false;
       await this.#pause(pause);
     }
+  }
+
+  /** Waits while the end that was followed is the run's last turn; false if the run has gone on since. */
+  async #staysEnded(): Promise<boolean> {
+    const lastEvent = async () => lastTurn(await this.#folder.events());
+    const end = await lastEvent();
+    for (let turn = end; turn?.type === 'ended' && turn.time === end?.time; turn = await lastEvent()) {
+      if (this.#stop.signal.aborted) return true;
+      await this.#pause(END_LOOK_MS);
+    }
+    return false;
   }
 
   /** The exit code of a process that follows until the run, this process or its standard input ends. */
