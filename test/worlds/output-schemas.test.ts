@@ -30,7 +30,7 @@ const beyondSchemas = {
     ...['no_request', 'forbidden_name', 'unknown_tool', 'wrong_tools', 'repeated_call', 'wrong_arguments'],
     ...['anything_accepted', 'answer_in_prompt'],
   ],
-  travel: ['wrong_dates', 'unknown_city', 'ambiguous_name', 'plan_fails'],
+  travel: ['wrong_dates', 'unknown_city', 'ambiguous_name', 'repeated_row', 'plan_fails'],
 };
 
 interface Case {

@@ -128,6 +128,16 @@ describe('a text of the simulator', () => {
     ],
     ['a name twice', knowing(({ attractions }) => attractions.push(attractions[0]!)), 'ambiguous_name'],
     [
+      'two distances of one way',
+      knowing(({ distances }) => distances.push({ ...distances[0]!, distance: '1 km' })),
+      'repeated_row',
+    ],
+    [
+      'a flight number twice',
+      knowing(({ flights }) => flights.push({ ...flights[0]!, Price: 1 }), 0),
+      'repeated_row',
+    ],
+    [
       'a name that breaks a plan',
       knowing(({ restaurants }) => (restaurants[0]!.Name = 'Salt; Pepper')),
       'wrong_schema',

@@ -1,3 +1,4 @@
+import { route } from '../../benchmarks/travelplanner/data/sandbox.ts';
 import { strictVerdict } from '../../benchmarks/travelplanner/strict/strict-verdict.ts';
 import { benchmarkQuery, buildSandbox } from './sandbox.ts';
 import type { Information, TravelTask } from './task-schema.ts';
@@ -17,6 +18,7 @@ export function validateTravelTask(task: TravelTask): string | undefined {
     return 'wrong_dates';
   if (hasUnknownCity(task)) return 'unknown_city';
   if (tables(information).some(hasAmbiguousNames)) return 'ambiguous_name';
+  if (hasRepeatedRows(information)) return 'repeated_row';
   if (plan.length !== query.days || plan.some(({ days }, index) => days !== index + 1)) return 'plan_fails';
   return strictVerdict(benchmarkQuery(task), plan, buildSandbox(information)).passes
     ? undefined
@@ -66,3 +68,8 @@ const hasAmbiguousNames = (rows: readonly { name: string; city: string }[]): boo
       (candidate, index) => index !== at && candidate.city === row.city && candidate.name.includes(row.name),
     ),
   );
+
+/** Two rows of one way or flight could differ, and the prompt and the verdict could use different ones. */
+const hasRepeatedRows = ({ flights, distances }: Information): boolean =>
+  new Set(flights.map((row) => row['Flight Number'])).size < flights.length ||
+  new Set(distances.map((way) => route(way.origin, way.destination))).size < distances.length;
