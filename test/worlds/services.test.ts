@@ -119,6 +119,13 @@ describe('a task of services', () => {
       { ...task, turns: [[{ name: 'send_message', arguments: { to: 'Ada', text: '$1' } }]] },
     ],
     [
+      'wrong_reference',
+      {
+        state: { ...task.state, files: [{ ...task.state.files[0]!, text: 'Ada' }] },
+        turns: [[read, { name: 'send_message', arguments: { to: '$1', text: 'x' } }]],
+      },
+    ],
+    [
       'no_effect',
       {
         ...task,

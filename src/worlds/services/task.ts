@@ -18,7 +18,7 @@ export const servicesTaskSchema = z.strictObject({
 export type ServicesTask = z.infer<typeof servicesTaskSchema>;
 export type ProgramCall = z.infer<typeof callSchema>;
 
-/** `$1` as a text: the result of the first call of the same turn, which reads a file. */
+/** `$1` as a text or a title: the result of the first call of the same turn, which reads a file. */
 const reference = /^\$([1-4])$/;
 export const referenceTo = (text: unknown): number | undefined => {
   const [, number] = typeof text === 'string' ? (reference.exec(text) ?? []) : [];
@@ -33,7 +33,10 @@ export interface TurnLabel {
   state: ServiceState;
 }
 
-/** Executes the program of a task: its labels; undefined where a reference is not to a text that was read. */
+/**
+ * Executes the program of a task: its labels; undefined for a reference to what is no text that was read, and for
+ * one that requests do not put into words.
+ */
 export function label({ state: start, turns }: ServicesTask): TurnLabel[] | undefined {
   let state = start;
   const labels: TurnLabel[] = [];
@@ -46,7 +49,10 @@ export function label({ state: start, turns }: ServicesTask): TurnLabel[] | unde
         const result = at === undefined ? undefined : turn.results[at];
         if (
           at !== undefined &&
-          (program[at]?.name !== 'read_file' || result === undefined || 'error' in result)
+          (!['text', 'title'].includes(name) ||
+            program[at]?.name !== 'read_file' ||
+            result === undefined ||
+            'error' in result)
         )
           return undefined;
         made[name] = result !== undefined && 'ok' in result ? result.ok : written;
