@@ -1,4 +1,6 @@
 /** Requests whose answers are bounded: what a server sends is counted after decompression, as it arrives. */
+import { Agent, fetch } from 'undici';
+import type { BodyInit } from 'undici';
 import { rememberKeys } from './sent-keys.ts';
 
 /** Of an answer whose size does not follow from its request: lists of models, adapters, search results. */
@@ -13,7 +15,17 @@ export class AnswerTooLarge extends Error {
   override readonly name = 'InvalidAnswer';
 }
 
-export type BoundedRequest = RequestInit & { maxBytes?: number };
+/** The limit of a request is its signal. Node's own `fetch` ends one whose answer has not begun after 300 s. */
+const unlimited = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+
+export interface BoundedRequest {
+  method?: string;
+  headers?: RequestInit['headers'];
+  /** Text, or bytes; the types of what client libraries pass allow more. */
+  body?: RequestInit['body'];
+  signal?: AbortSignal | null;
+  maxBytes?: number;
+}
 
 /**
  * `fetch` that ends an answer of more than `maxBytes` with AnswerTooLarge, as the body is read. An error's body is
@@ -21,16 +33,23 @@ export type BoundedRequest = RequestInit & { maxBytes?: number };
  * is the one that is asked. The keys of the request are in no message from here on (`sent-keys.ts`).
  */
 export async function boundedFetch(
-  url: string | URL | Request,
-  { maxBytes = MAX_PLAIN_ANSWER_BYTES, ...init }: BoundedRequest = {},
+  url: string | URL,
+  { maxBytes = MAX_PLAIN_ANSWER_BYTES, ...request }: BoundedRequest = {},
 ): Promise<Response> {
-  rememberKeys(new Headers(init.headers));
-  const response = await fetch(url, { ...init, redirect: 'error' });
-  const { body, headers, ok } = response;
-  if (body === null) return response;
+  const sent = new Headers(request.headers);
+  rememberKeys(sent);
+  const { body, headers, ok, status } = await fetch(url, {
+    method: request.method ?? 'GET',
+    headers: [...sent],
+    body: request.body as BodyInit,
+    signal: request.signal ?? null,
+    redirect: 'error',
+    dispatcher: unlimited,
+  });
   // The reason phrase is left out, and a status that no Response can have is that of a broken gateway: a server may
   // answer with any.
-  const kept = { status: response.status > MAX_STATUS ? BAD_GATEWAY : response.status, headers };
+  const kept = { status: status > MAX_STATUS ? BAD_GATEWAY : status, headers: [...headers] };
+  if (body === null) return new Answer(null, kept);
   if (ok) return new Answer(body.pipeThrough(limited(maxBytes)), kept);
   return new Answer(await new Response(body.pipeThrough(cut(MAX_ERROR_BYTES))).text(), kept);
 }
