@@ -81,6 +81,13 @@ describe('a task of services', () => {
     expect(world.score(spec, detour.join('\n')).wellFormed).toBe(false);
   });
 
+  it('has been told what an earlier turn has read, as in BFCL’s checker', () => {
+    const again = specOf(world, { ...task, turns: [...task.turns, [read]] });
+    const score = (actions: readonly string[]) => world.score(again, actions.join('\n')).reward;
+    expect(score([...right, 'done'])).toBe(1);
+    expect(score([...right.slice(1), 'done'])).toBe(0);
+  });
+
   it('lets an answer reason before its calls, and before its end of a turn', () => {
     const reasoned = right.map((action) => `<think> what next? </think> ${action}`);
     expect(world.score(spec, reasoned.join('\n'))).toEqual({ reward: 1, wellFormed: true });

@@ -10,7 +10,7 @@ import type { ServicesTask } from './task.ts';
 /** Where a rollout stands after some actions. */
 export interface Played {
   over: boolean;
-  /** Every turn ended in the label's state, with the label's results among its own. */
+  /** Every turn ended in the label's state, with the label's results among those so far. */
   passed: boolean;
   /** Turns that have ended. */
   turns: number;
@@ -26,12 +26,13 @@ export const DONE = 'done';
 /**
  * Plays an agent's actions by BFCL's rules of multi-turn cases: calls are executed and their results shown; an answer
  * without calls ends the turn. A turn passes if the state then equals that of the label's program, and if what
- * that program read was read, too (`multi_turn_checker` of bfcl-eval). Too many steps in a turn end the rollout.
+ * that program read was read, too, in this turn or an earlier one (`multi_turn_checker` of bfcl-eval). Too many
+ * steps in a turn end the rollout.
  */
 export function play(task: ServicesTask, actions: readonly string[], stepsPerTurn: number): Played {
   const labels = label(task)!;
   let state: ServiceState = task.state;
-  let gathered: ServiceResult[] = [];
+  const gathered: ServiceResult[] = [];
   let steps = 0;
   const played: Played = { over: false, passed: true, turns: 0, results: undefined, wellFormed: true };
   for (const action of actions.flatMap((text) => text.split('\n'))) {
@@ -47,7 +48,6 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
       played.turns += 1;
       played.results = undefined;
       played.over = played.turns === labels.length;
-      gathered = [];
       steps = 0;
       continue;
     }
@@ -57,7 +57,7 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
       state = executed.state;
       return executed.result;
     });
-    gathered = [...gathered, ...played.results];
+    gathered.push(...played.results);
     if (steps > stepsPerTurn) played.over = true;
   }
   played.passed &&= played.turns === labels.length;
