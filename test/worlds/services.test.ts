@@ -81,6 +81,23 @@ describe('a task of services', () => {
     expect(world.score(spec, detour.join('\n')).wellFormed).toBe(false);
   });
 
+  it('lists files by name, whatever was done to them', () => {
+    const [plan] = task.state.files;
+    const files = [{ ...plan!, name: 'notes.txt' }, plan!];
+    const list = specOf(world, {
+      state: { ...task.state, files },
+      turns: [[{ name: 'move_file', arguments: { folder: 'docs', name: 'notes.txt', to: 'photos' } }, read]],
+    });
+    const back = [
+      "[move_file(folder='docs', name='notes.txt', to='photos')]",
+      "[move_file(folder='photos', name='notes.txt', to='docs')]",
+    ];
+    const listed = (before: readonly string[]) =>
+      world.turns!.observe(list, [...before, "[list_files(folder='docs')]"], null).text.trim();
+    expect(listed([])).toBe('[{"ok":["notes.txt","plan.txt"]}]');
+    expect(listed(back)).toBe(listed([]));
+  });
+
   it('has been told what an earlier turn has read, as in BFCL’s checker', () => {
     const again = specOf(world, { ...task, turns: [...task.turns, [read]] });
     const score = (actions: readonly string[]) => world.score(again, actions.join('\n')).reward;

@@ -96,7 +96,10 @@ export const serviceTools: Readonly<Record<string, ServiceTool>> = {
     (state, { folder }) =>
       ok(
         state,
-        state.files.filter((file) => file.folder === folder).map(({ name }) => name),
+        state.files
+          .filter((file) => file.folder === folder)
+          .map(({ name }) => name)
+          .sort(),
       ),
     true,
   ),
