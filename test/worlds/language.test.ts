@@ -7,6 +7,7 @@ import { drawLanguageTask, exampleTasks } from '../../src/worlds/language/draw-t
 import { createLanguage } from '../../src/worlds/language/language.ts';
 import { languageSettings } from '../../src/worlds/language/settings.ts';
 import type { LanguageTask } from '../../src/worlds/language/task-schema.ts';
+import { library } from '../../src/worlds/language/tools.ts';
 import { read } from '../infra/repository.ts';
 
 const settings = languageSettings.parse({ type: 'language' });
@@ -166,6 +167,19 @@ describe('execution', () => {
     expect(valueOf(program)).toBe(value);
   });
 
+  it.each([call('replace', { text: 'aaa', part: 'a', by: '' }), call('reverse', { text: ' \n' })])(
+    '%j gives nothing that could be an answer',
+    (program) => {
+      expect(reasonOf(execution(program))).toBe('no_answer');
+    },
+  );
+
+  it('gives a text without the spaces around it, as an answer is read', () => {
+    const padded = execution(call('reverse', { text: ' abc' }));
+    expect(rewardOf(padded, 'Answer: cba')).toBe(1);
+    expect(valueOf(padded.evaluation.program)).toBe('cba');
+  });
+
   const table = {
     columns: ['name', 'age'],
     rows: [
@@ -288,31 +302,33 @@ describe('execution', () => {
         expect(reasonOf(text)).not.toBe('valid');
       }),
     );
-    const anyArgument = fc.oneof(
-      fc.integer(),
-      fc.double(),
-      fc.string(),
-      fc.constant({ tool: 'add', arguments: { a: 1, b: 1 } }),
-    );
+    const anyArgument = {
+      integer: fc.oneof(fc.integer({ min: -1e10, max: 1e10 }), fc.double()),
+      text: fc.oneof(fc.string(), fc.constantFrom('', ' ', ' a ', 'a', 'aa', '\n', 'ann', 'age')),
+      date: fc.oneof(fc.constantFrom('2026-02-28', '2026-02-30'), fc.string()),
+    };
+    const anyProgram = fc
+      .constantFrom(...library)
+      .chain(([tool, { parameters }]) =>
+        fc
+          .record(
+            Object.fromEntries(Object.entries(parameters).map(([name, type]) => [name, anyArgument[type]])),
+          )
+          .map((args) => call(tool, args)),
+      );
+    const solved = new Set<string>();
     fc.assert(
-      fc.property(
-        fc.constantFrom('add', 'replace', 'add_days', 'lookup', '__proto__', 'valueOf', ''),
-        fc.dictionary(
-          fc.oneof(
-            fc.constantFrom('a', 'b', 'text', 'part', 'by', 'date', 'days', 'key', 'column'),
-            fc.string(),
-          ),
-          anyArgument,
-        ),
-        (tool, args) => {
-          const text = JSON.stringify(execution({ tool, arguments: args }));
-          const parsed = world.parseTask(text);
-          if (!parsed.valid) return;
-          expect(world.parseTask(parsed.spec)).toEqual(parsed);
-          expect(world.score(parsed.spec, world.referenceAnswer(parsed.spec)).reward).toBe(1);
-        },
-      ),
+      fc.property(anyProgram, (program) => {
+        const text = JSON.stringify(execution(program, { table }));
+        const parsed = world.parseTask(text);
+        if (!parsed.valid) return;
+        solved.add(program.tool);
+        expect(world.parseTask(parsed.spec)).toEqual(parsed);
+        expect(world.score(parsed.spec, world.referenceAnswer(parsed.spec)).reward).toBe(1);
+      }),
+      { numRuns: 1000 },
     );
+    expect(solved).toContain('replace');
   });
 });
 

@@ -6,7 +6,7 @@ import type { FailureClass } from '../json-tasks/json-task-world.ts';
 import { plainWords } from '../json-tasks/plain-words.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { ComparedTexts, LabelVote, Verdict } from '../world.ts';
-import { execute } from './execute.ts';
+import { executedAnswer } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask, OwnTool } from './task-schema.ts';
@@ -78,7 +78,7 @@ export function scoreResponse(
   switch (evaluation.kind) {
     case 'execution':
       return {
-        reward: answer === String(execute(evaluation.program, evaluation.table, limits)) ? 1 : 0,
+        reward: answer === executedAnswer(evaluation, limits) ? 1 : 0,
         wellFormed: true,
       };
     case 'exact':
@@ -112,7 +112,7 @@ export function referenceResponse(
 ): string {
   switch (evaluation.kind) {
     case 'execution':
-      return `${marker} ${execute(evaluation.program, evaluation.table, limits)}`;
+      return `${marker} ${executedAnswer(evaluation, limits)}`;
     case 'call':
       return `${open}${JSON.stringify(target_action)}${close}`;
     case 'exact':

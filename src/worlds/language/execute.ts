@@ -40,6 +40,12 @@ export function execute(
   return evaluate(program, 1);
 }
 
+/** The value of a program as an answer gives it: without the spaces around it. @throws ExecutionFault */
+export const executedAnswer = (
+  { program, table }: { program: Program; table?: Table | undefined },
+  limits: ProgramLimits,
+): string => String(execute(program, table, limits)).trim();
+
 /** All calls of a program, the outermost first. */
 export function listCalls(program: Program): Program[] {
   return [

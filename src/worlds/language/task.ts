@@ -2,7 +2,7 @@ import { exactMatch } from '../../coevolution/answer-rewards.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import { jsonObjects, parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
-import { execute, listCalls } from './execute.ts';
+import { executedAnswer, listCalls } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
 import { languageTaskSchema } from './task-schema.ts';
@@ -57,7 +57,7 @@ function findLabelProblem(task: LanguageTask, settings: LanguageSettings): strin
       const { program, table } = evaluation;
       if (table?.rows.some(({ length }) => length !== table.columns.length) === true) return 'ragged_table';
       if (listCalls(program).some(({ tool }) => !tools.includes(tool))) return 'unknown_tool';
-      return findExecutionProblem(() => execute(program, table, settings));
+      return findExecutionProblem(() => executedAnswer(evaluation, settings));
     }
     case 'call':
       if (target_action === undefined) return 'no_answer';
@@ -92,10 +92,9 @@ function findActionProblem(
   return typed ? undefined : 'wrong_arguments';
 }
 
-function findExecutionProblem(run: () => unknown): string | undefined {
+function findExecutionProblem(run: () => string): string | undefined {
   try {
-    run();
-    return undefined;
+    return run() === '' ? 'no_answer' : undefined;
   } catch (error) {
     if (error instanceof ExecutionFault) return error.reason;
     throw error;
@@ -112,7 +111,7 @@ export function leaksAnswer(
 ): boolean {
   switch (evaluation.kind) {
     case 'execution': {
-      const value = String(execute(evaluation.program, evaluation.table, limits));
+      const value = executedAnswer(evaluation, limits);
       return (
         mentions(prompt, value) &&
         !literalArguments(evaluation.program).some(
