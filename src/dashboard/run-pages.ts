@@ -5,7 +5,7 @@ import { isRetry } from '../report/history-view.ts';
 import { loadRun } from '../report/load-run.ts';
 import { heldOutOf, measuredValues, series, trainingRows } from '../report/run-data.ts';
 import type { RunData } from '../report/run-data.ts';
-import { failureOf, stateOf, viewRun } from '../report/run-view.ts';
+import { endOf, failureOf, viewRun } from '../report/run-view.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
@@ -136,7 +136,7 @@ function fileLine(run: RunData): FileLine {
     fields: {
       id: run.runId,
       arm: run.experiment === null ? '' : armName(run.experiment.arm),
-      isFinished: stateOf(run).tone === 'good',
+      isFinished: endOf(run) === 'finished',
       epoch: committed,
       epochs: planned ?? committed,
       success: series(run.rows, 'env/success_rate').slice(-COURSE_EPOCHS).map(shortRate),

@@ -32,7 +32,12 @@ const ledgerLineSchema = z.object({
       decisions: file,
       traces: z.array(FileRef).optional(),
       verdicts: z.array(FileRef).optional(),
-      state: z.object({ initial_agent: z.object({ checkpoint: FolderRef.nullish() }).optional() }).optional(),
+      state: z
+        .object({
+          initial_agent: z.object({ checkpoint: FolderRef.nullish() }).optional(),
+          tokens: z.number().optional(),
+        })
+        .optional(),
     })
     .optional(),
   notes: z.array(z.string()).optional(),

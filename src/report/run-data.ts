@@ -25,8 +25,14 @@ export interface EpochOutputs {
   scores?: FileRef | null | undefined;
   decisions?: FileRef | null | undefined;
   verdicts?: FileRef[] | undefined;
-  /** The weights that the agent began with, whose tokenizer all its versions have. */
-  state?: { initial_agent?: { checkpoint?: FolderRef | null | undefined } | undefined } | undefined;
+  state?:
+    | {
+        /** The weights that the agent began with, whose tokenizer all its versions have. */
+        initial_agent?: { checkpoint?: FolderRef | null | undefined } | undefined;
+        /** Sampled so far. */
+        tokens?: number | undefined;
+      }
+    | undefined;
 }
 
 export interface ReportEvent {

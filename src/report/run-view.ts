@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import type { Experiment } from '../config/experiment.ts';
 import type { Prices } from '../config/prices.ts';
 import { lastTurn } from '../runs/last-turn.ts';
+import { runEnd } from '../runs/run-end.ts';
+import type { RunEnd } from '../runs/run-end.ts';
 import { lineageText } from '../runs/run-overview.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
@@ -164,17 +166,24 @@ export function failureOf(run: RunData): string | null {
   return turn?.outcome === 'failed' ? (turn.reason ?? 'no reason is recorded') : null;
 }
 
+/** How a run has ended, by its files; null if it has not. */
+export const endOf = ({ rows, experiment, events }: RunData): RunEnd | null =>
+  runEnd(
+    experiment,
+    { epoch: rows.at(-1)?.epoch ?? null, tokens: rows.at(-1)?.outputs.state?.tokens ?? 0 },
+    lastTurn(events),
+  );
+
 /** How far a run is, by its files. */
 export function stateOf(run: RunData): RunView['state'] {
-  const { rows, experiment } = run;
+  const { rows, experiment, events } = run;
   const last = rows.at(-1)?.epoch ?? 0;
-  const turn = lastTurn(run.events);
-  if (turn?.outcome === 'finished' || (experiment !== null && last >= experiment.epochs))
-    return { text: 'finished', tone: 'good' };
-  if (turn?.outcome !== undefined)
+  const end = endOf(run);
+  if (end === 'finished') return { text: end, tone: 'good' };
+  if (end !== null)
     return {
-      text: `${turn.outcome} after epoch ${turn.epoch ?? last}`,
-      tone: turn.outcome === 'failed' ? 'warn' : 'plain',
+      text: `${end} after epoch ${lastTurn(events)?.epoch ?? last}`,
+      tone: end === 'failed' ? 'warn' : 'plain',
     };
   return {
     text: experiment === null ? `${last} epochs` : `in progress: ${last} of ${experiment.epochs} epochs`,

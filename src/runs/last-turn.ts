@@ -7,5 +7,7 @@ export const lastTurn = <Event extends Pick<RunEvent, 'type'>>(events: readonly 
   events.findLast(({ type }) => turnTypes.has(type));
 
 /** The quota that ended a run, as the event of its end says it; undefined for any other end. */
-export const quotaReason = (turn: RunEvent | undefined): string | undefined =>
+export const quotaReason = (
+  turn: Pick<RunEvent, 'type' | 'outcome' | 'reason'> | undefined,
+): string | undefined =>
   turn?.type === 'ended' && turn.outcome === 'token cap reached' ? turn.reason : undefined;

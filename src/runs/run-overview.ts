@@ -5,6 +5,7 @@ import { hashOf } from '../store/canonical-json.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { shownLineSchema } from './file-schemas.ts';
 import type { ShownLine } from './file-schemas.ts';
+import { isComplete } from './run-end.ts';
 import { RunFolder } from './run-folder.ts';
 import { experimentInEffect } from './settings-in-effect.ts';
 
@@ -41,14 +42,12 @@ export async function readRunOverview(folder: RunFolder): Promise<RunOverview | 
   const last = (await run.ledger.head())?.line ?? run.fork?.line;
   const epoch = last?.epoch ?? null;
   const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), (epoch ?? -1) + 1);
-  const { maxTokens } = experiment;
-  const isCapped = maxTokens !== null && (last?.outputs.state?.tokens ?? 0) >= maxTokens;
   return {
     id: folder.id,
     experiment,
     sha256: run.sha256,
     epoch,
-    finished: epoch !== null && (epoch >= experiment.epochs || isCapped),
+    finished: epoch !== null && isComplete(experiment, epoch, last?.outputs.state?.tokens ?? 0),
   };
 }
 

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Experiment } from '../config/experiment.ts';
 import { parseExperiment } from '../config/parse-experiment.ts';
 import { metricsLineSchema, metricsSchema } from '../runs/file-schemas.ts';
 import type { MetricsLine, RunEvent } from '../runs/file-schemas.ts';
 import { lastTurn } from '../runs/last-turn.ts';
+import { runEnd } from '../runs/run-end.ts';
+import type { RunEnd } from '../runs/run-end.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
@@ -64,7 +65,7 @@ const lineSchema = z.looseObject({
     rewards: file,
     scores: file,
     decisions: file,
-    state: z.looseObject({ agent: policy, environment: policy }).optional(),
+    state: z.looseObject({ agent: policy, environment: policy, tokens: z.number().optional() }).optional(),
   }),
   metrics: metricsSchema,
 });
@@ -98,14 +99,20 @@ export class Feed {
     const timed = new Map((await this.#folder.metrics()).map((line) => [line.epoch, line]));
     // A rewind first archives, then cuts: between the two, the old lines would go under the new name.
     if (isRewinding(events) || (await countCuts(this.#folder)) !== cuts) return null;
-    const outcome = outcomeOf(events);
-    const isHeldBack = waits && outcome === null && !timed.has(chain.lines.at(-1)?.epoch ?? -1);
+    const last = chain.lines.at(-1);
+    const epoch = last?.epoch ?? null;
+    const file = parseExperiment(opened.experiment);
+    const config = await experimentInEffect(this.#folder, file, (epoch ?? -1) + 1);
+    const turn = lastTurn(events);
+    const end = runEnd(config, { epoch, tokens: last?.outputs.state?.tokens ?? 0 }, turn);
+    const outcome = turn?.type === 'ended' ? outcomeOf(end) : null;
+    const isHeldBack = waits && outcome === null && !timed.has(epoch ?? -1);
     const count = chain.lines.length - (isHeldBack ? 1 : 0);
     if (count < 1) return null;
     const lines = new Map(chain.lines.slice(0, count).map((line, index) => [line.epoch, index]));
     const identity = await identify(this.#folder, this.#home, cuts);
     return {
-      run: { ...identity, ...(await this.#about(opened.experiment, opened.sha256, count)) },
+      run: { ...identity, name: this.#folder.id, config, tags: this.#tags(file.name, opened.sha256) },
       epochs: [...lines.keys()],
       outcome,
       problem: problem?.message ?? null,
@@ -117,15 +124,8 @@ export class Feed {
     };
   }
 
-  async #about(file: unknown, sha256: string, epochs: number): Promise<Omit<TrackedRun, keyof Identity>> {
-    const { id } = this.#folder;
-    const experiment = parseExperiment(file);
-    const config: Experiment = await experimentInEffect(this.#folder, experiment, epochs);
-    return {
-      name: id,
-      config,
-      tags: { run: id, home: this.#home, experiment: experiment.name, experimentHash: sha256 },
-    };
+  #tags(experiment: string, experimentHash: string): Record<string, string> {
+    return { run: this.#folder.id, home: this.#home, experiment, experimentHash };
   }
 
   async #describe(
@@ -188,9 +188,4 @@ function timeOf(timed: ReadonlyMap<number, MetricsLine>, epoch: number): number 
 
 const isRewinding = (events: readonly RunEvent[]): boolean => lastTurn(events)?.type === 'rewinding';
 
-function outcomeOf(events: readonly RunEvent[]): Outcome | null {
-  const turn = lastTurn(events);
-  if (turn?.type !== 'ended') return null;
-  if (turn.outcome === 'finished' || turn.outcome === 'failed') return turn.outcome;
-  return 'stopped';
-}
+const outcomeOf = (end: RunEnd | null): Outcome => (end === 'finished' || end === 'failed' ? end : 'stopped');

@@ -69,6 +69,7 @@ export class GrowingRun {
     const state = {
       agent: { name: 'agent', checkpoint: checkpoint('agent', epoch) },
       environment: { name: 'environment', checkpoint: checkpoint('environment', 0) },
+      tokens: 100 * epoch,
     };
     await ledger.append({
       epoch,
@@ -84,7 +85,11 @@ export class GrowingRun {
     await this.folder.appendMetrics({ epoch, metrics: { 'rollouts/retried': 0 }, time: { epoch: 3 }, at });
   }
 
+  /** A run that finishes has no epochs left. */
   async end(outcome: string): Promise<void> {
+    const epochs = (await this.lines()).at(-1)?.epoch ?? 0;
+    if (outcome === 'finished')
+      await this.folder.writeRetunes([{ fromEpoch: epochs, set: { epochs }, time: '2026-11-21T09:00:00Z' }]);
     await this.folder.appendEvent({ type: 'ended', outcome });
   }
 

@@ -1,26 +1,18 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { RunFolder } from '../../runs/run-folder.ts';
-import { lastTurn, quotaReason } from '../../runs/last-turn.ts';
+import { lastTurn } from '../../runs/last-turn.ts';
+import { earlyEnd } from '../../runs/run-end.ts';
+import type { RunEnd } from '../../runs/run-end.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { queryProgress } from './query-progress.ts';
 
 /** How long Temporal may take to answer before a run is shown by its files alone. */
 export const QUERY_MS = 3_000;
 
-/** `out of quota`: a quota of its worker ended it; `interrupted`: epochs are left, and no workflow runs. */
+/** `interrupted`: epochs are left, and no workflow runs. */
 export type RunActivity =
-  | 'finished'
-  | 'running'
-  | 'paused'
-  | 'stopping'
-  | 'stopped'
-  | 'cancelled'
-  | 'terminated'
-  | 'failed'
-  | 'out of quota'
-  | 'interrupted'
-  | 'unreadable';
+  RunEnd | 'running' | 'paused' | 'stopping' | 'terminated' | 'interrupted' | 'unreadable';
 
 /** States of runs, and of other work, that a command resumes. */
 export const resumableStates: ReadonlySet<string> = new Set<RunActivity>([
@@ -47,11 +39,10 @@ export async function currentState(folder: RunFolder, client: Client | null): Pr
   ]);
   if (workflow?.progress !== undefined)
     return { state: activeState(workflow.progress), progress: workflow.progress };
-  const last = turn?.type === 'ended' ? turn.outcome : turn?.type;
-  if (last === 'stopped' || last === 'cancelled' || last === 'failed') return { state: last, progress: null };
-  if (quotaReason(turn) !== undefined) return { state: 'out of quota', progress: null };
+  const end = earlyEnd(turn);
+  if (end !== null) return { state: end, progress: null };
   // A run that was rewound since, or that another server runs, is as far as its files say.
-  const wasRewound = last === 'rewinding' || last === 'rewound';
+  const wasRewound = turn?.type === 'rewinding' || turn?.type === 'rewound';
   return { state: wasRewound ? 'interrupted' : (workflow?.ended ?? 'interrupted'), progress: null };
 }
 
