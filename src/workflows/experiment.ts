@@ -3,6 +3,7 @@
  * in ExperimentRun; an epoch is a child workflow (epoch.ts); updates and signals arrive in RunControls.
  * None of these calls back into the loop.
  */
+import { patched } from '@temporalio/workflow';
 import type { ContinueAsNewState } from './continue-as-new.ts';
 import type { ExperimentResult } from './experiment-outcome.ts';
 import { ExperimentRun } from './experiment-run.ts';
@@ -28,6 +29,8 @@ export async function experimentWorkflow(
       const opened = await run.openNextEpoch(plan);
       try {
         const start = await run.prepareIfFresh(opened);
+        // The settings of epoch 1 are read after the preparation, so that retunes that came during it count.
+        if (opened.last === null && patched('opens-epoch-1')) continue;
         await run.evaluateOnBenchmarksIfDue(start);
         const outcome = run.outcomeAt(start);
         if (outcome !== undefined) return await run.finish(outcome, start.last);

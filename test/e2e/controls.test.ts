@@ -193,6 +193,21 @@ describe('retune', () => {
   }, 240_000);
 });
 
+test('a retune during the preparation, and a schedule that begins with epoch 1, hold in epoch 1, which runs once', async () => {
+  const id = 'prepared';
+  const run = await start(
+    id,
+    tinyExperiment({ difficulty: { alphaSchedule: [{ fromEpoch: 1, alpha: 0.4 }] } }),
+  );
+  await until(async () => (await run.query(progressQuery)).phase === 'warm up', 90_000, 'the warm-up');
+  const change = { 'difficulty.beta': 3 } as FieldValues;
+  expect(await run.executeUpdate(retuneUpdate, { args: [change] })).toMatchObject({ fromEpoch: 1 });
+  await run.result();
+  expect((await run.query(progressQuery)).notes).toEqual([]);
+  const inEpoch1 = entries(id)[1]!.inputs.settings;
+  expect([inEpoch1['difficulty.alpha'], inEpoch1['difficulty.beta']]).toEqual([0.4, 3]);
+}, 240_000);
+
 describe('stop, cancel, terminate', () => {
   test('stopAfterEpoch ends as stopped after the epoch, not as a failure, and the same id continues', async () => {
     const run = await start('stopped');
