@@ -1,4 +1,4 @@
-import { exitCodes, homeFolder } from '../context.ts';
+import { exitCodes } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { addListenOptions, addTemporalOptions } from '../lib/options.ts';
 import type { ListenOptions, TemporalOptions } from '../lib/options.ts';
@@ -27,12 +27,10 @@ Examples:
 
 async function serveDashboard(options: DashboardCommand, context: CliContext): Promise<ExitCode> {
   const { openDashboard } = await import('../lib/open-dashboard.ts');
-  const { connectIfReachable } = await import('../lib/session.ts');
-  const { runningStack } = await import('../lib/stack.ts');
+  const { serverFinder } = await import('../lib/session.ts');
   const { Interruption } = await import('../lib/interruption.ts');
-  const client = await connectIfReachable(options, context);
-  const ui = runningStack(homeFolder(context.env))?.addresses?.ui ?? null;
-  const dashboard = await openDashboard({ client, ui, ...options }, context);
+  const findServer = serverFinder(options, context);
+  const dashboard = await openDashboard({ server: await findServer(), findServer, ...options }, context);
   context.print(`Dashboard: ${dashboard.address}`);
   dashboard.warmUp().catch(() => undefined);
   const interruption = new Interruption(() => undefined);
@@ -41,7 +39,6 @@ async function serveDashboard(options: DashboardCommand, context: CliContext): P
   } finally {
     interruption.dispose();
     await dashboard.close();
-    await client?.connection.close();
   }
   return exitCodes.ok;
 }

@@ -55,14 +55,17 @@ export async function runInSession<Result>(
 
 /** Serves the dashboard while a run is followed, and prints where. A run does without it if it cannot be served. */
 async function dashboardBeside(
-  { client, ui }: Session,
+  session: Session,
   page: string,
   context: CliContext,
 ): Promise<{ origin: string; close: () => Promise<void> } | null> {
   if (context.env.GENENV_DASHBOARD === 'off') return null;
   const { openDashboard } = await import('./open-dashboard.ts');
   try {
-    const dashboard = await openDashboard({ client, ui }, context);
+    const dashboard = await openDashboard(
+      { server: session, findServer: () => Promise.resolve(session) },
+      context,
+    );
     context.print(`Dashboard: ${dashboard.address}#/${page}`);
     return { ...dashboard, origin: new URL(dashboard.address).origin };
   } catch (error) {

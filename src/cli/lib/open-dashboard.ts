@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import { readSecret } from '../../config/secrets.ts';
 import { newToken } from '../../dashboard/access.ts';
 import { Dashboard } from '../../dashboard/server.ts';
@@ -7,12 +6,13 @@ import type { CliContext } from '../context.ts';
 import type { ListenOptions } from './options.ts';
 import { loadWorldAsWorker } from './load-world.ts';
 import { TemporalSource } from './temporal-source.ts';
+import type { FindServer, TemporalServer } from './temporal-source.ts';
 
 export interface DashboardSettings extends Partial<ListenOptions> {
   /** Null without a Temporal server: runs are shown by their files. */
-  client: Client | null;
-  /** Address of Temporal's UI; null if none is known. */
-  ui: string | null;
+  server: TemporalServer | null;
+  /** Looks for one when none answers. */
+  findServer: FindServer;
 }
 
 export interface OpenDashboard {
@@ -31,7 +31,7 @@ const MIN_TOKEN_LENGTH = 16;
  * @throws CliError if the port is taken, or the token is too short
  */
 export async function openDashboard(
-  { client, ui, host = '127.0.0.1', port, allowHost = [] }: DashboardSettings,
+  { server, findServer, host = '127.0.0.1', port, allowHost = [] }: DashboardSettings,
   context: CliContext,
 ): Promise<OpenDashboard> {
   const token = readSecret(context.env, 'GENENV_DASHBOARD_TOKEN') ?? newToken();
@@ -45,7 +45,7 @@ export async function openDashboard(
       home: homeFolder(context.env),
       token,
       loadWorld: loadWorldAsWorker(context),
-      source: new TemporalSource(client, ui),
+      source: new TemporalSource(server, findServer),
     });
     return {
       address: await dashboard.listen(host, candidate, allowHost),

@@ -14,6 +14,7 @@ import type { CliContext } from '../context.ts';
 import { clientOptions } from './client-options.ts';
 import type { Interruption } from './interruption.ts';
 import type { TemporalOptions } from './options.ts';
+import type { FindServer } from './temporal-source.ts';
 import { createStack, runningStack, waitForStack } from './stack.ts';
 
 export type ExternalTemporal = ConnectionSettings;
@@ -210,6 +211,18 @@ export async function connect(
   }
 }
 
+/** The server that options or environment name, else the embedded one if it runs, else null. */
+function reachableTemporal(options: TemporalOptions, { env }: CliContext): Reachable | null {
+  const external = externalTemporal(options, env);
+  if (external !== null) return { ...external, ui: null };
+  const addresses = runningStack(homeFolder(env))?.addresses ?? null;
+  if (addresses === null) return null;
+  const { temporal: address, namespace, ui } = addresses;
+  return { connectionOptions: { address }, namespace, ui };
+}
+
+type Reachable = ExternalTemporal & { ui: string | null };
+
 /**
  * The server that options or environment name, else the embedded one if it runs, else null: most commands can
  * answer from files. @throws CliError if the server does not answer
@@ -218,11 +231,18 @@ export async function connectIfReachable(
   options: TemporalOptions,
   context: CliContext,
 ): Promise<(Client & { connection: Connection }) | null> {
-  const addresses = runningStack(homeFolder(context.env))?.addresses ?? null;
-  const embedded =
-    addresses === null
-      ? null
-      : { connectionOptions: { address: addresses.temporal }, namespace: addresses.namespace };
-  const target = externalTemporal(options, context.env) ?? embedded;
+  const target = reachableTemporal(options, context);
   return target === null ? null : connect(target, context);
+}
+
+/** Finds the server of `connectIfReachable` again and again: a stack may start later, or again at another port. */
+export function serverFinder(options: TemporalOptions, context: CliContext): FindServer {
+  let known: { address: string; client: Client } | undefined;
+  return async () => {
+    const target = reachableTemporal(options, context);
+    if (target === null) return null;
+    const address = addressOf(target.connectionOptions);
+    if (known?.address !== address) known = { address, client: await connect(target, context) };
+    return { client: known.client, ui: target.ui };
+  };
 }
