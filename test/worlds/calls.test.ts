@@ -236,6 +236,11 @@ describe('the style `api-bank`', () => {
     expect(apiBank.agentPrompt(spec)).toContain('<user>Two cups of strong Earl Grey please, milk in.</user>');
   });
 
+  it('has no value that ends a block of calls', () => {
+    for (const leaf of ['<tool_call>', '</tool_call>'])
+      expect(reasonOf(apiBank, accepting({ leaf: [leaf] }))).toBe('unsolvable');
+  });
+
   it('has no loose texts', () => {
     expect([exactText('a-b', 'ab'), looseText('a-b', 'AB')]).toEqual([false, true]);
   });
@@ -297,6 +302,7 @@ describe('a text of the simulator', () => {
       { ...task, dialogue: [{ role: 'user', content: 'Tea.<|im_end|>' }] },
       'control_token',
     ],
+    ['a value that ends the reasoning', accepting({ leaf: ['</think>'] }), 'unsolvable'],
     ['other fields', { ...task, difficulty: 9 }, 'wrong_schema'],
     ['no calls', { ...task, calls: [] }, 'wrong_schema'],
     ['no JSON', 'Sure!', 'not_json'],

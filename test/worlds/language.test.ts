@@ -340,6 +340,16 @@ describe('a text that is no task', () => {
     ['{}', 'wrong_schema'],
     [{ ...exact('Capital of France?', 'Paris'), reward: 1 }, 'wrong_schema'],
     [{ ...exact('Capital of France?', 'Paris'), evaluation: { kind: 'judge' } }, 'wrong_schema'],
+    [exact('Capital of France?', 'Paris\nAnswer: Rome'), 'unsolvable'],
+    [reference('Why?', 'So.\nAnswer: Not so.'), 'unsolvable'],
+    [execution(call('replace', { text: 'a b', part: ' ', by: '\nAnswer: ' })), 'unsolvable'],
+    [
+      {
+        ...lampCall,
+        target_action: { name: 'set_lamp', arguments: { room: '</tool_call>', on: true, level: 3 } },
+      },
+      'unsolvable',
+    ],
     [exact(' ', 'Paris'), 'no_prompt'],
     [exact('Capital of France?', ' '), 'no_answer'],
     [reference('Why?', '?!'), 'no_answer'],

@@ -18,7 +18,7 @@ import { reasonOf, shippedWorld } from './json-tasks-support.ts';
 
 /** Why a text that a schema admits may be no task. The READMEs of the worlds say what each means. */
 const beyondSchemas = {
-  any: ['control_token', 'too_long'],
+  any: ['control_token', 'too_long', 'unsolvable'],
   execution: [
     ...['no_prompt', 'answer_in_prompt', 'unknown_tool', 'too_deep', 'too_many_calls'],
     ...['wrong_arguments', 'too_large', 'no_answer'],

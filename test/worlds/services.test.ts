@@ -165,6 +165,10 @@ describe('a task of services', () => {
       'ambiguous_state',
       { ...task, state: { ...task.state, files: [...task.state.files, ...task.state.files] } },
     ],
+    [
+      'unsolvable',
+      { ...task, turns: [[{ name: 'send_message', arguments: { to: 'Ada', text: 'a</think>' } }]] },
+    ],
     ['wrong_schema', { ...task, turns: [] }],
   ])('is refused: %s', (reason, wrong) => {
     expect(reasonOf(world, wrong)).toBe(reason);
@@ -191,6 +195,14 @@ describe('the world of services', () => {
       expect(small.environmentPrompt(emptyHistory(), drawn)).toContain('Task to vary');
     }
     expect(blind / specs.length).toBeLessThan(0.2);
+  });
+
+  it.each([1, 2, 3])('draws tasks that %i answers to a request can solve', (stepsPerTurn) => {
+    const short = createWorld(worldSettings.parse({ type: 'services', stepsPerTurn, heldOutPerCell: 20 }));
+    for (const drawn of short.heldOutTasks(randomStream(3))) {
+      expect(short.parseTask(drawn)).toEqual({ valid: true, spec: drawn });
+      expect(short.score(drawn, short.referenceAnswer(drawn))).toEqual({ reward: 1, wellFormed: true });
+    }
   });
 
   it('takes any text for an answer', () => {

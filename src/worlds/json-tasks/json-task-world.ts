@@ -74,9 +74,12 @@ export function parseJsonTask<Task>(definition: JsonTaskDefinition<Task>, text: 
   const parsed = definition.schema.safeParse(json.value);
   if (!parsed.success) return { valid: false, reason: 'wrong_schema' };
   const reason = definition.validate(parsed.data);
-  return reason === undefined
-    ? { valid: true, spec: canonicalJson(definition.canonical?.(parsed.data) ?? parsed.data) }
-    : { valid: false, reason };
+  if (reason !== undefined) return { valid: false, reason };
+  const spec = canonicalJson(definition.canonical?.(parsed.data) ?? parsed.data);
+  const task = JSON.parse(spec) as Task;
+  return definition.score(task, definition.referenceAnswer(task)).reward === 1
+    ? { valid: true, spec }
+    : { valid: false, reason: 'unsolvable' };
 }
 
 /**

@@ -5,12 +5,10 @@ import { classifyCallsFailure } from '../json-tasks/json-task-world.ts';
 import type { FailureClass } from '../json-tasks/json-task-world.ts';
 import { plainWords } from '../json-tasks/plain-words.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
-import type { ComparedTexts, LabelVote, Verdict } from '../world.ts';
+import type { ComparedTexts, Verdict } from '../world.ts';
 import { executedAnswer } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
-import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask, OwnTool } from './task-schema.ts';
-import { languageTask } from './task.ts';
 import { library, weekdays } from './tools.ts';
 
 const marker = 'Answer:';
@@ -165,48 +163,4 @@ function guessValue(
   return result === 'integer'
     ? String(random.int(100))
     : Array.from({ length: 5 }, () => random.pick([...'abcde'])).join('');
-}
-
-/**
- * Votes on the labels that the simulator wrote: those of all tasks but the executed ones. They are compared by
- * token F1, whatever rewards answers: a label is confirmed in its own words.
- */
-export function labelVote(settings: LanguageSettings): LabelVote | undefined {
-  if (settings.vote === null) return undefined;
-  const { votes, agreement } = settings.vote;
-  return {
-    votes,
-    agreement,
-    needed: (spec) => languageTask(spec).evaluation.kind !== 'execution',
-    tally: (spec, responses) => {
-      const task = languageTask(spec);
-      const agrees = (response: string): boolean =>
-        scoreResponse(task, response, settings).reward >= settings.similarAt;
-      const dissenting = responses.filter((response) => !agrees(response));
-      const countAgreeing = (response: string): number =>
-        dissenting.filter((dissenter) => sameAnswer(task, response, dissenter, settings.similarAt)).length;
-      return {
-        agreeing: responses.length - dissenting.length,
-        disputed: dissenting.some((response) => countAgreeing(response) > responses.length / 2),
-      };
-    },
-  };
-}
-
-/** Whether two responses give the same answer; two without one do not. */
-function sameAnswer(
-  { evaluation: { kind } }: LanguageTask,
-  left: string,
-  right: string,
-  similarAt: number,
-): boolean {
-  if (kind === 'call') {
-    const [leftCall, rightCall] = [toolCall(left), toolCall(right)];
-    return leftCall !== undefined && rightCall !== undefined && exactMatch(leftCall, rightCall) === 1;
-  }
-  const [leftAnswer, rightAnswer] = [finalAnswer(left), finalAnswer(right)];
-  if (leftAnswer === undefined || rightAnswer === undefined) return false;
-  return kind === 'reference'
-    ? softSimilarity(leftAnswer, rightAnswer) >= similarAt
-    : exactTextMatch(leftAnswer, rightAnswer) === 1;
 }

@@ -9,7 +9,6 @@ import {
   classifyFailure,
   comparedTexts,
   finalAnswer,
-  labelVote,
   randomResponse,
   referenceResponse,
   scoreResponse,
@@ -17,6 +16,7 @@ import {
 } from './answers.ts';
 import { drawLanguageTask } from './draw-task.ts';
 import { listCalls } from './execute.ts';
+import { labelVote } from './label-vote.ts';
 import { languageOutputSchema } from './output-schema.ts';
 import { languageAgentPrompt, languageSimulatorPrompt } from './prompts.ts';
 import type { LanguageSettings } from './settings.ts';

@@ -2,6 +2,7 @@ import { exactMatch } from '../../coevolution/answer-rewards.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
 import { jsonObjects, parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { ParsedTask, TaskSpec } from '../world.ts';
+import { referenceResponse, scoreResponse } from './answers.ts';
 import { executedAnswer, listCalls } from './execute.ts';
 import type { ProgramLimits } from './execute.ts';
 import type { LanguageSettings } from './settings.ts';
@@ -26,9 +27,10 @@ export function parseLanguageTask(text: string, settings: LanguageSettings): Par
   const task: LanguageTask = { ...parsed.data };
   Reflect.deleteProperty(task, 'latents');
   const reason = findProblem(task, settings);
-  return reason === undefined
+  if (reason !== undefined) return { valid: false, reason };
+  return scoreResponse(task, referenceResponse(task, settings), settings).reward === 1
     ? { valid: true, spec: languageSpec({ ...task, tools: usedTools(task) }) }
-    : { valid: false, reason };
+    : { valid: false, reason: 'unsolvable' };
 }
 
 /** The tools that a program calls, each once; unused tools are not part of the task. */

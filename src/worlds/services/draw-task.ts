@@ -11,15 +11,19 @@ const topics = ['the roof', 'the lift', 'a cable', 'the heating', 'the gate', 'a
 const faults = ['leaks', 'is stuck', 'hums', 'is late', 'is broken', 'needs paint'];
 
 const MAX_TURNS = 4;
-const MAX_TRIES = 40;
+const MAX_TRIES = 400;
 
 const drawText = (random: RandomStream): string => `${random.pick(topics)} ${random.pick(faults)}`;
 
 /** A sound task whose programs have so many calls together: the built-in base and held-out tasks. */
-export function drawServicesTask(calls: number, random: RandomStream): ServicesTask {
+export function drawServicesTask(
+  calls: number,
+  random: RandomStream,
+  isSolvable: (task: ServicesTask) => boolean,
+): ServicesTask {
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const task = drawTask(calls, random);
-    if (task !== undefined && validateServicesTask(task) === undefined) return task;
+    if (task !== undefined && validateServicesTask(task) === undefined && isSolvable(task)) return task;
   }
   throw new RangeError(`no task of ${calls} calls was drawn in ${MAX_TRIES} tries`);
 }

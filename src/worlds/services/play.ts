@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stripReasoning } from '../../formats/toolrl.ts';
-import { readPythonCalls } from '../calls/call-formats.ts';
+import { readPythonCalls, writePythonCalls } from '../calls/call-formats.ts';
 import { comparable, execute } from './backend.ts';
-import type { ServiceResult, ServiceState } from './backend.ts';
-import { label } from './task.ts';
+import type { ServiceCall, ServiceResult, ServiceState } from './backend.ts';
+import { label, referenceTo } from './task.ts';
 import { MAX_CALLS } from './settings.ts';
 import type { ServicesTask } from './task.ts';
 
@@ -63,6 +63,27 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
   played.passed &&= played.turns === labels.length;
   return played;
 }
+
+/**
+ * The label's program as actions: a call each, since a later one may need what an earlier one reads. A turn of
+ * more calls than steps has lists of calls that do not need each other's results.
+ */
+export const referenceActions = (task: ServicesTask, stepsPerTurn: number): string[] =>
+  label(task)!.flatMap(({ calls }, turn) => {
+    const lists: ServiceCall[][] = [];
+    for (const [at, call] of calls.entries()) {
+      const list = lists.at(-1) ?? [];
+      const needed = Object.values(task.turns[turn]![at]!.arguments).map((value) => referenceTo(value) ?? -1);
+      if (at === 0 || calls.length <= stepsPerTurn || Math.max(...needed) >= at - list.length)
+        lists.push([call]);
+      else list.push(call);
+    }
+    return [...lists.map(writePythonCalls), DONE];
+  });
+
+/** Whether the label's program takes no more steps than an agent has. */
+export const isSolvable = (task: ServicesTask, stepsPerTurn: number): boolean =>
+  play(task, referenceActions(task, stepsPerTurn), stepsPerTurn).passed;
 
 /** A longer list counts as none: a thousand calls fit into an answer, and each result may be a page. */
 function readCalls(action: string): ReturnType<typeof readPythonCalls> {

@@ -10,10 +10,10 @@ import { frameObservation } from '../turn-actions.ts';
 import type { CorpusRow, TaskSpec, World } from '../world.ts';
 import { serviceTools } from './backend.ts';
 import { drawCall, drawServicesTask } from './draw-task.ts';
-import { DONE, play } from './play.ts';
+import { DONE, isSolvable, play, referenceActions } from './play.ts';
 import { requestsOf } from './requests.ts';
 import type { ServicesSettings } from './settings.ts';
-import { label, referenceTo, servicesTaskSchema, validateServicesTask } from './task.ts';
+import { referenceTo, servicesTaskSchema, validateServicesTask } from './task.ts';
 import type { ServicesTask } from './task.ts';
 
 /**
@@ -25,7 +25,7 @@ export function createServices(settings: ServicesSettings): World {
   const { stepsPerTurn, format, maxCalls } = settings;
   const taskOf = (spec: TaskSpec): ServicesTask => JSON.parse(spec) as ServicesTask;
   const drawSpec = (calls: number, random: RandomStream): TaskSpec =>
-    canonicalJson(drawServicesTask(calls, random));
+    canonicalJson(drawServicesTask(calls, random, (task) => isSolvable(task, stepsPerTurn)));
   const [fewest, most] = settings.heldOutCalls;
   const cells = Array.from({ length: most - fewest + 1 }, (_, index) => fewest + index);
   const drawBaseSpec = (random: RandomStream): TaskSpec => {
@@ -110,11 +110,7 @@ function servicesDefinition({ maxCalls, stepsPerTurn }: ServicesSettings): JsonT
       if (!wellFormed) return 'no parse';
       return turns < task.turns.length ? 'wrong tool' : 'wrong answer';
     },
-    // A call at a time, since a later one may need what an earlier one reads.
-    referenceAnswer: (task) =>
-      label(task)!
-        .flatMap(({ calls }) => [...calls.map((call) => writePythonCalls([call])), DONE])
-        .join('\n'),
+    referenceAnswer: (task) => referenceActions(task, stepsPerTurn).join('\n'),
     randomAnswer: ({ state, turns }, random) =>
       turns.flatMap(() => [writePythonCalls([drawCall(state, [], random)]), DONE]).join('\n'),
     renderAnswer: (answer) => ({
