@@ -126,6 +126,17 @@ describe('the style `bfcl`', () => {
     }
   });
 
+  it('takes the empty text where it is accepted, of a text alone, as BFCL does', () => {
+    const empty = accepting({ sugar: ['one', ''] });
+    const answer = (rest: string): string => `[tea.brew(leaf='Earl Grey', cups=2, milk=True${rest})]`;
+    expect(['', ", sugar=''", ", sugar='one'"].map((rest) => bfclReward(answer(rest), empty))).toEqual([
+      1, 1, 1,
+    ]);
+    expect(bfclReward(answer(", sugar='two'"), empty)).toBe(0);
+    expect(bfclReward(answer(", minutes=''"), empty)).toBe(0);
+    expect(bfclReward(answer(", sugar=''"))).toBe(0);
+  });
+
   it('has lists in their order, and objects by their keys', () => {
     const nested = accepting({ extras: [[{ name: 'Lemon' }, { name: 'Ice' }]] });
     const answer = (extras: string): string =>

@@ -126,6 +126,21 @@ describe('the world of calls on traces', () => {
     expect(world.baseTasks(random).length + world.heldOutTasks(random).length).toBe(3);
   });
 
+  it('takes the very action of the expert, which may have given an empty text', async () => {
+    const messages = [trace.messages[0]!, { role: 'assistant', calls: [call('note', { text: '' })] }];
+    const note = {
+      name: 'note',
+      description: 'Notes.',
+      parameters: { text: { type: 'string' } },
+      required: [],
+    };
+    const world = await tracedWorld([trace, { tools: [note], messages }]);
+    const specs = [...world.baseTasks(random), ...world.heldOutTasks(random)];
+    const spec = specs.find((each) => each.includes('Notes.'))!;
+    expect(world.score(spec, "[note(text='')]").reward).toBe(1);
+    expect(world.score(spec, '[note()]').reward).toBe(1);
+  });
+
   it('names line and action of what is no task', async () => {
     const wrong = structuredClone(trace);
     wrong.messages[3]!.calls = [call('drop', { thing: 'bowl' })];

@@ -61,7 +61,9 @@ export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same
   return Object.entries(gold.arguments).every(([name, values]) => {
     const accepted = acceptedValues(tool, name, values);
     if (!Object.hasOwn(call.arguments, name)) return accepted.length < values.length;
-    return accepted.some((value) => sameValue(call.arguments[name], value, same));
+    // BFCL compares texts with the whole list, the empty one included.
+    const allowed = tool.parameters[name]?.type === 'string' ? values : accepted;
+    return allowed.some((value) => sameValue(call.arguments[name], value, same));
   });
 }
 
