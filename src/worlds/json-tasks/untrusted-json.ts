@@ -1,3 +1,5 @@
+import { breakControlTokens } from '../../formats/control-tokens.ts';
+
 /** Limits on characters and nesting; later code may then recurse. */
 const MAX_LENGTH = 20_000;
 const MAX_DEPTH = 48;
@@ -46,7 +48,7 @@ function findProblem(root: unknown): string | undefined {
 /** A prompt that holds `<|im_end|>` would end its own turn, and speak for the agent. */
 function unsoundText(text: string): string | undefined {
   if (!text.isWellFormed()) return 'broken_text';
-  return text.includes('<|') ? 'control_token' : undefined;
+  return breakControlTokens(text) === text ? undefined : 'control_token';
 }
 
 /** The JSON objects in a text, wherever they begin. */
