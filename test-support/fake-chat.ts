@@ -18,12 +18,12 @@ export interface ReceivedChat {
 
 /** Calls of tools, by a server that parses them itself. */
 export type FakeCalls = { calls: { name: string; arguments: string }[] };
-/** What a chat answers; a number is the status of an error. */
+/** What a chat answers; a number is the status of an error, null no content, as of SGLang for an empty text. */
 export type FakeChat = (
   messages: ReceivedChat['messages'],
   random: RandomStream,
   request: ReceivedChat,
-) => string | FakeCalls | number;
+) => string | FakeCalls | { aborted: string } | number | null;
 
 /** What a server with chat completions replies to a question. */
 export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
@@ -34,20 +34,23 @@ export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
     const code = said === 400 && { code: 'context_length_exceeded' };
     return { status: said, body: { error: { message: 'as the test wants it', ...code } } };
   }
-  const full = typeof said === 'string' ? said : '';
+  const isAborted = typeof said === 'object' && said !== null && 'aborted' in said;
+  const full = typeof said === 'string' ? said : isAborted ? said.aborted : '';
   const read = question.messages.reduce((sum, { content: text }) => sum + text.length, 0);
   const content = full.slice(0, question.max_tokens);
   const calls =
-    typeof said === 'string'
-      ? {}
-      : {
-          tool_calls: said.calls.map((call, index) => ({
-            id: `call_${index}`,
-            type: 'function',
-            function: call,
-          })),
-          content: null,
-        };
+    said === null
+      ? { content: null }
+      : typeof said === 'string' || isAborted
+        ? {}
+        : {
+            tool_calls: said.calls.map((call, index) => ({
+              id: `call_${index}`,
+              type: 'function',
+              function: call,
+            })),
+            content: null,
+          };
   return {
     status: 200,
     body: {
@@ -59,7 +62,7 @@ export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
         {
           index: 0,
           message: { role: 'assistant', content, ...calls },
-          finish_reason: content.length < full.length ? 'length' : 'stop',
+          finish_reason: isAborted ? 'abort' : content.length < full.length ? 'length' : 'stop',
         },
       ],
       usage: {

@@ -17,6 +17,7 @@ export interface ReceivedRequest {
   n: number;
   seed: number;
   temperature: number;
+  stop?: string[];
   max_tokens: number;
   logprobs?: number;
   return_token_ids?: boolean;
@@ -145,7 +146,7 @@ export class FakeModelServer extends FakeServer {
     switch (url) {
       case '/is_sleeping':
         return { status: 200, body: { is_sleeping: this.isAsleep } };
-      case '/sleep?level=1':
+      case '/sleep?level=1&mode=wait':
       case '/wake_up':
         this.isAsleep = url !== '/wake_up';
         this.sleepLog.push(this.isAsleep ? 'sleep' : 'wake');

@@ -99,6 +99,12 @@ export const faults = {
   'garbage body': (response) => send(response, 200, '{"choices": [{"text": "T(a'),
   'a web page': (response) =>
     send(response, 200, '<html>Bad gateway</html>', { 'content-type': 'text/html' }),
+  /** What vLLM answers for requests under way when it drops them. */
+  aborted: (response, body) =>
+    answer(
+      response,
+      alterChoices(body, (choice) => ({ ...choice, finish_reason: 'abort' })),
+    ),
   'wrong schema': (response) => answer(response, { completions: ['T(a)'] }),
   'no token ids': (response, body) =>
     answer(

@@ -6,11 +6,12 @@ import type { Answer, Message, Question, ToolSpec } from '../formats/chat-messag
 import { deriveSeed } from '../numerics/random.ts';
 import { boundAnswer, checkTextLength, maxChatAnswerBytes, maxChatAnswerValues } from './answer-limits.ts';
 import { checkAnswer, countedTokens, listOf } from './answer-schemas.ts';
+import { ABORTED } from './completion-answers.ts';
 import { responseFormat } from './completions-client.ts';
-import { toModelError } from './model-errors.ts';
+import { abortedAnswer, toModelError } from './model-errors.ts';
 import { createOpenAiClient } from './openai-client.ts';
 import { secondsText } from './outage-reason.ts';
-import { ModelUnavailable, RequestRefused } from './policy-client.ts';
+import { ModelUnavailable, promptSeed, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
 import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
 import type { ServerAddress } from './server-urls.ts';
@@ -38,13 +39,11 @@ export interface ChatClient {
 const toolCallSchema = z
   .object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) })
   .transform(({ id, function: call }) => ({ id, name: call.name, arguments: call.arguments }));
-// A model that only calls tools has no content.
-const messageSchema = z
-  .object({ content: z.string().nullish(), tool_calls: listOf(toolCallSchema).nullish() })
-  .refine(
-    ({ content, tool_calls: calls }) => typeof content === 'string' || calls,
-    'expected content or tool calls',
-  );
+// A model that only calls tools has no content, nor has one that wrote nothing.
+const messageSchema = z.object({
+  content: z.string().nullish(),
+  tool_calls: listOf(toolCallSchema).nullish(),
+});
 const answerSchema = z.object({
   choices: z.tuple([z.object({ message: messageSchema, finish_reason: z.string().nullish() })]),
   usage: z.object({ completion_tokens: countedTokens, prompt_tokens: countedTokens.nullish() }).nullish(),
@@ -77,6 +76,7 @@ export function createChatClient(server: ServerAddress): ChatClient {
           `answer of ${model}`,
           maxChatAnswerValues(maxTokens),
         );
+        if (choices[0].finish_reason === ABORTED) throw abortedAnswer(server.baseUrl, model);
         const { content, tool_calls: calls } = choices[0].message;
         const written = [content ?? '', ...(calls ?? []).flatMap((call) => Object.values(call))].join('');
         checkTextLength(written, maxTokens, `answer of ${model}`);
@@ -150,7 +150,8 @@ export function createChatPolicyClient(
   { baseUrl, timeoutMs }: { baseUrl: string; timeoutMs: number },
 ): PolicyClient {
   return {
-    async complete({ model, prompts, n, seed, temperature, maxTokens, schema }, signal) {
+    async complete(request, signal) {
+      const { model, prompts, n, temperature, maxTokens, schema } = request;
       const limit = AbortSignal.timeout(timeoutMs);
       const samples = prompts.flatMap((prompt, row) => {
         if (typeof prompt !== 'string')
@@ -166,7 +167,7 @@ export function createChatPolicyClient(
             const question = {
               model,
               messages: [{ role: 'user' as const, content: prompt }],
-              seed: deriveSeed(seed, row, sample) % SEED_LIMIT,
+              seed: deriveSeed(promptSeed(request, row), sample) % SEED_LIMIT,
               temperature,
               maxTokens,
               ...(schema && { schema }),

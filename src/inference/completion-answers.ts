@@ -3,8 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { checkTextLength, maxAnswerValues } from './answer-limits.ts';
 import { checkAnswer, countedTokens, listOf } from './answer-schemas.ts';
+import { abortedAnswer } from './model-errors.ts';
 import { InvalidAnswer } from './policy-client.ts';
 import type { Completion, CompletionRequest } from './policy-client.ts';
+
+/** What vLLM calls the end of a request that it dropped, such as one under way when it was put to sleep. */
+export const ABORTED = 'abort';
 
 const tokenIds = listOf(z.int().min(0));
 const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
@@ -34,11 +38,15 @@ const textAnswerSchema = createAnswerSchema(
   })),
 );
 
-/** Parses an answer and checks it against its request. @throws InvalidAnswer saying what is wrong with it */
+/**
+ * Parses an answer and checks it against its request. A server that gives no token ids may answer by a name of its
+ * own for the model.
+ * @throws InvalidAnswer saying what is wrong with it, ModelUnavailable if the server ended a choice before it was whole
+ */
 export function parseAnswer(
   answer: unknown,
   request: CompletionRequest,
-  returnsTokenIds = true,
+  { baseUrl, returnsTokenIds = true }: { baseUrl: string; returnsTokenIds?: boolean },
 ): Completion[] {
   const { model, choices, usage } = checkAnswer(
     returnsTokenIds ? answerSchema : textAnswerSchema,
@@ -46,7 +54,7 @@ export function parseAnswer(
     `answer of ${request.model}`,
     maxAnswerValues(request),
   );
-  if (model !== request.model)
+  if (returnsTokenIds && model !== request.model)
     throw new InvalidAnswer(
       `answer of model ${JSON.stringify(model)}; ${JSON.stringify(request.model)} was asked`,
     );
@@ -58,6 +66,7 @@ export function parseAnswer(
   return choices
     .toSorted((a, b) => a.index - b.index)
     .map((choice, index) => {
+      if (choice.finish_reason === ABORTED) throw abortedAnswer(baseUrl, model);
       const logprobs = choice.logprobs.token_logprobs;
       if (choice.index !== index) throw new InvalidAnswer(`answer of ${model} lacks choice ${index}`);
       if (logprobs.length !== choice.token_ids.length)

@@ -59,7 +59,7 @@ export function createCompletionsClient({
       },
       { signal, ...boundAnswer(maxAnswerBytes(request)) },
     );
-    return parseAnswer(answer, request, returnsTokenIds);
+    return parseAnswer(answer, request, { baseUrl: server.baseUrl, returnsTokenIds });
   });
 }
 

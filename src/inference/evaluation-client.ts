@@ -56,33 +56,39 @@ export function createChatEvaluationClient(
   };
 }
 
-/** By completions, many questions a request, in ChatML, each with its own seed. */
+/** By completions, all questions with the same stop texts in one request, in ChatML, each with its own seed. */
 export function createCompletionsEvaluationClient(
   client: PolicyClient,
   { model, temperature, maxTokens }: PolicyUnderTest,
 ): EvaluationClient {
   return {
     async answer(questions, signal) {
-      const [first] = questions;
-      if (first === undefined) return [];
-      const promptSeeds = questions.map(({ seed }) => seed % SEED_LIMIT);
-      const request = {
-        model,
-        temperature,
-        maxTokens,
-        prompts: questions.map(({ question }) => chatML(question)),
-        n: 1,
-        seed: promptSeeds[0]!,
-        promptSeeds,
-        stop: ['<|im_end|>', ...(first.question.stop ?? [])],
-      };
-      const completions = await client.complete(request, signal);
-      return completions.map(({ text, token_ids, tokens = token_ids.length, finish_reason }) => ({
-        text,
-        toolCalls: [],
-        finish_reason,
-        tokens,
-      }));
+      const answers: Answer[] = [];
+      const stops = questions.map(({ question }) => JSON.stringify(question.stop ?? []));
+      for (const [stop, places] of Map.groupBy(stops.keys(), (at) => stops[at]!)) {
+        const promptSeeds = places.map((at) => questions[at]!.seed % SEED_LIMIT);
+        const request = {
+          model,
+          temperature,
+          maxTokens,
+          prompts: places.map((at) => chatML(questions[at]!.question)),
+          n: 1,
+          seed: promptSeeds[0]!,
+          promptSeeds,
+          stop: ['<|im_end|>', ...(JSON.parse(stop) as string[])],
+        };
+        for (const { prompt, text, token_ids, tokens, finish_reason } of await client.complete(
+          request,
+          signal,
+        ))
+          answers[places[prompt]!] = {
+            text,
+            toolCalls: [],
+            finish_reason,
+            tokens: tokens ?? token_ids.length,
+          };
+      }
+      return answers;
     },
   };
 }

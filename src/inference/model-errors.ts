@@ -27,6 +27,12 @@ export const unansweredInTime = (
     reason: `no answer in ${secondsText(timeoutMs)}`,
   });
 
+/** The error for an answer that the server ended before it was whole: what there is of it is no sample. */
+export function abortedAnswer(baseUrl: string, model: string, why = 'aborted'): ModelUnavailable {
+  const reason = `gave up a sample: ${why}`;
+  return new ModelUnavailable(`${baseUrl} ${reason} (${model})`, { server: baseUrl, reason });
+}
+
 /** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
 export function toModelError(error: unknown, server: Server, model: string): unknown {
   const { baseUrl } = server;

@@ -35,7 +35,7 @@ export async function completeSeparately(
       const completions =
         (await undefinedIfTooLong(send(single, stop))) ??
         Array.from({ length: request.n }, (_, sample) => completionWithoutTokens(prompt, sample));
-      return completions.map((completion) => ({ ...completion, prompt, seed: single.seed }));
+      return completions.map((completion) => ({ seed: single.seed, ...completion, prompt }));
     },
   );
   return answers.flat();

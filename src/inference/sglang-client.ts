@@ -10,7 +10,8 @@ import { checkAnswer, listOf } from './answer-schemas.ts';
 import { createChatClient } from './chat-client.ts';
 import type { ChatClient } from './chat-client.ts';
 import { createServerClient } from './completions-client.ts';
-import { InvalidAnswer, ModelUnavailable } from './policy-client.ts';
+import { abortedAnswer } from './model-errors.ts';
+import { InvalidAnswer } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import type { ServerAddress } from './server-urls.ts';
 import { serverRoot } from './server-urls.ts';
@@ -117,10 +118,7 @@ function parseAnswer(
     throw new InvalidAnswer(`answer of ${model} has ${samples.length} samples; ${n} were asked`);
   return samples.map(({ text, output_ids: tokens, meta_info: meta }, sample) => {
     const { finish_reason: finish, output_token_logprobs: logprobs, prompt_tokens: promptTokens } = meta;
-    if (finish.type === 'abort') {
-      const reason = `gave up a sample: ${finish.message ?? 'aborted'}`;
-      throw new ModelUnavailable(`${root} ${reason} (${model})`, { server: root, reason });
-    }
+    if (finish.type === 'abort') throw abortedAnswer(root, model, finish.message ?? undefined);
     if (promptTokens !== ids.length)
       throw new InvalidAnswer(
         `sample ${sample} of ${model} follows ${promptTokens} tokens; ${ids.length} were sent: was SGLang ` +

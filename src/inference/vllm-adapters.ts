@@ -86,8 +86,9 @@ export function createVllmAdapters(server: ServerAddress): AdapterServer {
         `state of ${root}`,
       );
       if (is_sleeping === isAsleep) return;
-      // Level 1 keeps the weights in the machine's memory; at level 2 adapters have been lost.
-      await answered(isAsleep ? '/sleep?level=1' : '/wake_up', {});
+      // Level 1 keeps the weights in the machine's memory; at level 2 adapters have been lost. By itself vLLM aborts
+      // what others have under way.
+      await answered(isAsleep ? '/sleep?level=1&mode=wait' : '/wake_up', {});
     },
   };
 }

@@ -4,6 +4,7 @@ import { createCompletionsClient } from '../../src/inference/completions-client.
 import { createPolicyClient } from '../../src/inference/create-policy-client.ts';
 import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
 import type { CompletionRequest, PolicyClient } from '../../src/inference/policy-client.ts';
+import { completeOnServers, createServerLoad } from '../../src/inference/server-pool.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 
@@ -46,6 +47,20 @@ beforeEach(async () => {
 });
 
 describe('a policy behind chat completions', () => {
+  it('draws the same samples from one server and from two, and names the seeds that it sent', async () => {
+    const alone = await client.complete(request, never);
+    const loads = [createServerLoad(), createServerLoad()];
+    const shared = await completeOnServers(
+      loads.map((load) => ({ client, load })),
+      request,
+      never,
+    );
+    expect(shared).toEqual(alone);
+    expect(new Set(fake.chats.slice(6).map(({ seed }) => seed))).toEqual(
+      new Set(shared.map(({ seed }) => seed)),
+    );
+  });
+
   it('is asked once for each sample, each with a seed of its own that every server takes', async () => {
     const completions = await client.complete(request, never);
     expect(completions.map(({ prompt, sample, text }) => [prompt, sample, text[0]])).toEqual([

@@ -122,6 +122,11 @@ describe('a client of completions', () => {
     expect(await failureOf(plain.complete(request, never))).toBeInstanceOf(InvalidAnswer);
   });
 
+  it('takes the answer of a server without token ids by any name of the model', async () => {
+    fake.nextFaults.push('wrong model');
+    expect(await createClient({ returnsTokenIds: false }).complete(request, never)).toHaveLength(6);
+  });
+
   it('counts what a server without token ids says of all choices together', async () => {
     const plain = createClient({ returnsTokenIds: false });
     const ids = (await client.complete(request, never)).flatMap(({ token_ids }) => token_ids);
@@ -134,7 +139,14 @@ describe('a client of completions', () => {
     expect(await client.complete(request, never)).toEqual(inOrder);
   });
 
-  const unavailable: Fault[] = ['server error', 'stall', 'stall in the body', 'cut stream', 'garbage body'];
+  const unavailable: Fault[] = [
+    'aborted',
+    'server error',
+    'stall',
+    'stall in the body',
+    'cut stream',
+    'garbage body',
+  ];
   it.each(unavailable)('%s: the server is unavailable, asked once', async (fault) => {
     const error = await failureUnder(fault);
     expect(error).toBeInstanceOf(ModelUnavailable);

@@ -24,7 +24,7 @@ const answered = (tokens: number | undefined) =>
       ...(tokens !== undefined && { usage: { completion_tokens: tokens } }),
     },
     request,
-    false,
+    { baseUrl: 'http://127.0.0.1:1/v1', returnsTokenIds: false },
   );
 
 describe('tokens that a server counts itself', () => {

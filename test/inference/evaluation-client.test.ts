@@ -170,6 +170,12 @@ describe('a policy by chat completions', () => {
     ]);
   });
 
+  it('is without words if the server sends none, and is asked again if the server dropped it', async () => {
+    const { chats } = await servers(([message]) => (message!.content === 'a' ? null : { aborted: 'half a' }));
+    expect(await chats.answer([seededQuestion('a')], never)).toMatchObject([{ text: '', toolCalls: [] }]);
+    await expect(chats.answer([seededQuestion('b')], never)).rejects.toThrow(/gave up a sample: aborted/);
+  });
+
   it('fails as a whole, and for the server’s reason', async () => {
     const { chats } = await servers((messages) => (messages[0]!.content === 'b' ? 401 : 'x'));
     await expect(chats.answer([seededQuestion('a'), seededQuestion('b')], never)).rejects.toThrow(
@@ -196,6 +202,23 @@ describe('a policy by completions', () => {
       { prompt: ['<|im_start|>user\nbb<|im_end|>\n<|im_start|>assistant\n'], seed: 1, ...sampling },
     ]);
     expect(await completions.answer([], never)).toEqual([]);
+  });
+
+  it('is asked each question with its own stop texts', async () => {
+    const { fake, completions } = await servers(
+      () => '',
+      (prompt) => prompt.split('\n')[1]!.charAt(0),
+    );
+    const asked = ['a', 'b', 'c'].map((content) => {
+      const { question, seed } = seededQuestion(content);
+      return { question: content === 'b' ? question : { ...question, stop: ['\n'] }, seed };
+    });
+    expect((await completions.answer(asked, never)).map(({ text }) => text)).toEqual(['a', 'b', 'c']);
+    expect(fake.requests.map(({ prompt, stop }) => [(prompt[0] as string).charAt(17), stop])).toEqual([
+      ['a', ['<|im_end|>', '\n']],
+      ['c', ['<|im_end|>', '\n']],
+      ['b', ['<|im_end|>']],
+    ]);
   });
 
   it('is asked in as many messages as the question has, whatever is in them', async () => {
