@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Query } from '../../src/benchmarks/travelplanner/data/task.ts';
+import type { Score } from '../../src/benchmarks/suite.ts';
 import { officialVerdict } from '../../src/benchmarks/travelplanner/official/verdict.ts';
 import type { PlanVerdict } from '../../src/benchmarks/travelplanner/official/verdict.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
@@ -91,21 +92,41 @@ describe('the official evaluation, plan by plan', () => {
 });
 
 describe('scores', () => {
-  it('have fixed denominators, intervals where a rate has one, and a figure under the name of GenEnv', async () => {
+  const goldScores = async (count: number): Promise<Score[]> => {
+    const cases = suite.cases.slice(0, count);
     const verdicts = await suite.judge(
-      suite.cases.slice(0, 30).map((item) => ({ item, response: suite.gold(item)! })),
+      cases.map((item) => ({ item, response: suite.gold(item)! })),
+      new AbortController().signal,
+    );
+    return suite.scores(verdicts.map((verdict, index) => ({ id: cases[index]!.id, verdict })));
+  };
+
+  it.each([
+    ['the split', 45, 360, 105],
+    ['the cases that were asked', 30, 240, 45],
+  ])('have the denominators of %s', async (_, count, commonsense, hard) => {
+    const scores = await goldScores(count);
+    expect(scores.map((score) => [score.name, score.of, score.successes])).toEqual([
+      ['travelplanner_train_delivery_soleplanning', count, count],
+      ['travelplanner_train_commonsense_micro_soleplanning', commonsense, null],
+      ['travelplanner_train_commonsense_macro_soleplanning', count, count],
+      ['travelplanner_train_hard_micro_soleplanning', hard, null],
+      ['travelplanner_train_hard_macro_soleplanning', count, count],
+      ['travelplanner_train_final_soleplanning', count, count],
+      ['travelplanner_train_genenv_mean4_soleplanning', 4, null],
+    ]);
+    expect(scores.map((score) => score.value)).toEqual(scores.map(() => 1));
+  });
+
+  it('have intervals where a rate has one, and a figure under the name of GenEnv', async () => {
+    const verdicts = await suite.judge(
+      suite.cases.map((item) => ({
+        item,
+        response: item.idx % 3 === 0 ? { answer: '', steps: 0, end: 'stop' } : suite.gold(item)!,
+      })),
       new AbortController().signal,
     );
     const scores = suite.scores(verdicts.map((verdict, index) => ({ id: suite.cases[index]!.id, verdict })));
-    expect(scores.map((score) => [score.name, score.of, score.successes])).toEqual([
-      ['travelplanner_train_delivery_soleplanning', 45, 30],
-      ['travelplanner_train_commonsense_micro_soleplanning', 360, null],
-      ['travelplanner_train_commonsense_macro_soleplanning', 45, 30],
-      ['travelplanner_train_hard_micro_soleplanning', 105, null],
-      ['travelplanner_train_hard_macro_soleplanning', 45, 30],
-      ['travelplanner_train_final_soleplanning', 45, 30],
-      ['travelplanner_train_genenv_mean4_soleplanning', 4, null],
-    ]);
     const value = (rate: string): number =>
       scores.find(({ name }) => name === `travelplanner_train_${rate}_soleplanning`)!.value;
     expect(value('genenv_mean4')).toBeCloseTo(

@@ -2,7 +2,9 @@ import { boundedMeanInterval } from '../../numerics/intervals.ts';
 import { figureScore, rateScore } from '../suite.ts';
 import type { Score } from '../suite.ts';
 import { splitSizes } from './data/task.ts';
-import type { SplitName } from './data/task.ts';
+import type { Query, SplitName, SplitSize } from './data/task.ts';
+import { commonsenseNames } from './official/constraint.ts';
+import { requestedConstraints } from './official/verdict.ts';
 import type { PlanVerdict } from './official/verdict.ts';
 
 type GroupName = 'commonsense' | 'hard';
@@ -15,12 +17,20 @@ export const countKept = (verdict: PlanVerdict, group: GroupName): number =>
 export const keepsAll = (verdict: PlanVerdict, group: GroupName): boolean =>
   verdict[group] !== null && Object.values(verdict[group]).every((holds) => holds !== false);
 
+/** The verdict on the plan for a query. */
+export interface JudgedPlan {
+  query: Query;
+  verdict: PlanVerdict;
+}
+
 /**
  * The six rates of evaluation/eval.py, and the mean of the four in the middle. Their denominators are the
- * split's own: a plan that was not delivered keeps no constraint.
+ * split's own, or what the queries ask for where they are a part of it: a plan that was not delivered keeps no
+ * constraint.
  */
-export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName, setting: string): Score[] {
-  const size = splitSizes[split];
+export function officialRates(plans: readonly JudgedPlan[], split: SplitName, setting: string): Score[] {
+  const verdicts = plans.map(({ verdict }) => verdict);
+  const size = plans.length < splitSizes[split].tasks ? sizeOf(plans) : splitSizes[split];
   const name = (rate: string): string => `travelplanner_${split}_${rate}_${setting}`;
   const rate = (rule: string, counts: (verdict: PlanVerdict) => boolean): Score =>
     rateScore(name(rule), verdicts.filter(counts).length, size.tasks);
@@ -42,6 +52,12 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
   ];
 }
 
+const sizeOf = (plans: readonly JudgedPlan[]): SplitSize => ({
+  tasks: plans.length,
+  commonsense: commonsenseNames.length * plans.length,
+  hard: plans.flatMap(({ query }) => Object.values(requestedConstraints(query)).filter(Boolean)).length,
+});
+
 /**
  * Constraints kept of all constraints. Constraints of a task are not independent, so the interval is over
  * tasks.
@@ -49,7 +65,7 @@ export function officialRates(verdicts: readonly PlanVerdict[], split: SplitName
 function microScore(name: string, keptByTask: readonly number[], total: number): Score {
   const shares = keptByTask.map((count) => (count * keptByTask.length) / total);
   const interval = boundedMeanInterval(shares, { low: 0, high: 1 }, { seed: 0, resamples: 2000 });
-  const value = keptByTask.reduce((sum, count) => sum + count, 0) / total;
+  const value = total === 0 ? 0 : keptByTask.reduce((sum, count) => sum + count, 0) / total;
   return figureScore({
     name,
     value,

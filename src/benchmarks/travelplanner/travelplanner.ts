@@ -42,6 +42,7 @@ export function travelSuite(split: SplitName, mode: Mode): Suite<PlannerTask, Pl
 type Setting = 'soleplanning' | 'tooluse_prompt' | 'tooluse_native';
 
 function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<PlannerTask, PlanResponse> {
+  const queries = new Map(split.tasks.map(({ id, query }) => [id, query]));
   return {
     cases: split.tasks,
     dataHash: split.dataHash,
@@ -63,7 +64,7 @@ function openSuite(name: SplitName, split: Split, setting: Setting): OpenSuite<P
       ),
     scores: (verdicts) =>
       officialRates(
-        verdicts.map(({ verdict }) => planVerdict(verdict)),
+        verdicts.map(({ id, verdict }) => ({ query: queries.get(id)!, verdict: planVerdict(verdict) })),
         name,
         setting,
       ),

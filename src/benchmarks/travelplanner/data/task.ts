@@ -49,7 +49,7 @@ export interface Split {
   dataHash: string;
 }
 
-/** Sizes of a split: the denominators of the official rates, regardless of what was delivered. */
+/** Sizes of a split or of a part of it: the denominators of the rates, regardless of what was delivered. */
 export interface SplitSize {
   tasks: number;
   /** Constraints of all its tasks. */
