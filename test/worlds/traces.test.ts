@@ -126,6 +126,28 @@ describe('the world of calls on traces', () => {
     expect(world.baseTasks(random).length + world.heldOutTasks(random).length).toBe(3);
   });
 
+  it.each([
+    ['more messages than a task has', 12, 'x', 10],
+    ['longer texts than a task has', 10, 'x'.repeat(1900), 5],
+  ])('leaves actions out whose history has %s', async (_, steps, said, left) => {
+    const messages = Array.from({ length: steps }, (_unused, step) => [
+      { role: step === 0 ? 'user' : 'tool', content: said },
+      { role: 'assistant', content: said, calls: [call('look', { at: `shelf ${step}` })] },
+    ]).flat();
+    const world = await tracedWorld([trace, { tools, messages }]);
+    expect(world.baseTasks(random).length + world.heldOutTasks(random).length).toBe(2 + left);
+  });
+
+  it('leaves an action out after a message that is too long with its calls', async () => {
+    const messages = [
+      { role: 'user', content: 'What is there?' },
+      { role: 'assistant', content: 'x'.repeat(1990), calls: [call('look', { at: 'shelf' })] },
+      ...trace.messages.slice(2),
+    ];
+    const world = await tracedWorld([trace, { tools, messages }]);
+    expect(world.baseTasks(random).length + world.heldOutTasks(random).length).toBe(3);
+  });
+
   it('takes the very action of the expert, which may have given an empty text', async () => {
     const messages = [trace.messages[0]!, { role: 'assistant', calls: [call('note', { text: '' })] }];
     const note = {

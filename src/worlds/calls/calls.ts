@@ -4,23 +4,17 @@ import { classifyCallsFailure, createJsonTaskWorld } from '../json-tasks/json-ta
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import { plainWords } from '../json-tasks/plain-words.ts';
 import type { LineTasks, OwnTasks } from '../json-tasks/tasks-file.ts';
+import { MAX_LENGTH } from '../json-tasks/untrusted-json.ts';
 import type { World } from '../world.ts';
 import { acceptedValues, callsMatch, sameValue } from './match.ts';
 import { callsOutputSchema } from './output-schema.ts';
 import { callStyles } from './prompts.ts';
 import type { CallStyle } from './prompts.ts';
 import type { CallsSettings } from './settings.ts';
-import { callCategory, callsTaskSchema } from './task-schema.ts';
+import { callCategory, callsTaskSchema, MAX_CONTENT, MAX_MESSAGES } from './task-schema.ts';
 import type { ArgumentValue, Call, CallsTask, Parameter } from './task-schema.ts';
 import { cutTrace } from './traces.ts';
-import {
-  applyWording,
-  MAX_CONTENT,
-  shortForm,
-  shortTaskSchema,
-  wordingQuestion,
-  wordPlainly,
-} from './wording.ts';
+import { applyWording, shortForm, shortTaskSchema, wordingQuestion, wordPlainly } from './wording.ts';
 import { leaksCall, validateCallsTask } from './validate.ts';
 
 /**
@@ -111,16 +105,23 @@ One call or several at once (parallel); one tool (simple, parallel) or several (
 const tracedInstruction =
   'The last message may also be the answer of a tool, after which the agent makes the next calls that the user asked for.';
 
-/** An action that the history holds already could be copied, so it is left out. */
+/**
+ * An action that the history holds already could be copied, so it is left out, and so is one whose history is too
+ * long for a task.
+ */
 function cutIntoTasks(line: string, style: CallStyle): LineTasks {
   const steps = cutTrace(line, (calls) => style.write(calls));
   if ('problem' in steps) return steps;
-  return steps
-    .filter(
-      ({ task }) =>
-        validateCallsTask(task, ['user', 'tool']) !== undefined || !leaksCall(task, style.sameText),
-    )
-    .map(({ step, task }) => ({ text: JSON.stringify(task), place: `action ${step}` }));
+  return steps.flatMap(({ step, task }) => {
+    const text = JSON.stringify(task);
+    const isTooLong =
+      text.length > MAX_LENGTH ||
+      task.dialogue.length > MAX_MESSAGES ||
+      task.dialogue.some(({ content }) => content.length > MAX_CONTENT);
+    const isCopied =
+      validateCallsTask(task, ['user', 'tool']) === undefined && leaksCall(task, style.sameText);
+    return isTooLong || isCopied ? [] : [{ text, place: `action ${step}` }];
+  });
 }
 
 /** The first accepted value of each argument; optional arguments without one are left out. */

@@ -62,9 +62,14 @@ export const toolSchema = z.strictObject({
   required: z.array(nameSchema),
 });
 
+/** Of a message, in characters. */
+export const MAX_CONTENT = 2000;
+/** Of a dialogue. */
+export const MAX_MESSAGES = 20;
+
 const messageSchema = z.strictObject({
   role: z.enum(['user', 'assistant', 'tool']),
-  content: z.string().min(1).max(2000),
+  content: z.string().min(1).max(MAX_CONTENT),
 });
 
 /**
@@ -77,7 +82,7 @@ const goldSchema = z.strictObject({
 });
 
 export const callsTaskSchema = z.strictObject({
-  dialogue: z.array(messageSchema).min(1).max(20),
+  dialogue: z.array(messageSchema).min(1).max(MAX_MESSAGES),
   tools: z.array(toolSchema).min(1).max(20),
   calls: z.array(goldSchema).min(1).max(8),
 });

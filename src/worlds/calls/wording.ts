@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameSchema, toolName, toolSchema, valueSchema } from './task-schema.ts';
+import { MAX_CONTENT, nameSchema, toolName, toolSchema, valueSchema } from './task-schema.ts';
 import type { ArgumentValue, CallsTask, CallTool, ExpectedCall, Parameter } from './task-schema.ts';
 
 /**
@@ -43,8 +43,6 @@ function referenceArguments({ name, arguments: accepted }: ExpectedCall, tools: 
   );
 }
 
-/** Of a message, in characters. */
-export const MAX_CONTENT = 2000;
 const MAX_DESCRIPTION = 200;
 
 /** A request that says no more and no less than the calls. */

@@ -1,7 +1,7 @@
 import { breakControlTokens } from '../../formats/control-tokens.ts';
 
 /** Limits on characters and nesting; later code may then recurse. */
-const MAX_LENGTH = 20_000;
+export const MAX_LENGTH = 20_000;
 const MAX_DEPTH = 48;
 
 const forbiddenNames = new Set(['__proto__', 'constructor', 'prototype']);
