@@ -108,6 +108,14 @@ describe.each(worlds)('%s %j', async (type, rest) => {
     expect([...world.warmUpCorpus('environment', 4, randomStream(1))]).toEqual([]);
   });
 
+  it.each([0.01, 0.9, 0.99])('holds at least one task out, and never all: %f', async (heldOut) => {
+    const path = join(await temporaryFolder(), 'tasks.jsonl');
+    await writeFile(path, specs.slice(0, 4).join('\n'));
+    const few = await loaded({ type, ...rest, tasksFile: { path, heldOut } });
+    expect(few.heldOutTasks(randomStream(1))).toHaveLength(heldOut < 0.5 ? 1 : 3);
+    expect(few.baseTasks(randomStream(1))).toHaveLength(heldOut < 0.5 ? 3 : 1);
+  });
+
   it('refuses a file by its line and the field in it', async () => {
     const path = join(await temporaryFolder(), 'tasks.jsonl');
     const [first, second] = read(tasksOf(type).replace(/^.*(?=experiments\/)/, '')).split('\n');

@@ -57,10 +57,10 @@ export async function readTasksFile(
   if (problems.length > 0) throw new InvalidConfig(problemsText(path, problems));
   // What was cut from one line stays together: its tasks hold each other's labels.
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...groups.values()]);
-  const count = Math.max(1, Math.round(share * order.length));
+  const count = Math.min(order.length - 1, Math.max(1, Math.round(share * order.length)));
   const heldOut = new Set(order.slice(0, count).flat());
   const base = [...new Set(order.slice(count).flat())].filter((spec) => !heldOut.has(spec));
-  if (base.length < 1)
+  if (base.length === 0 || heldOut.size === 0)
     throw new InvalidConfig(
       `experiment: world.tasksFile.path: ${path} has ${order.length} distinct ${reader.cutLine ? 'traces' : 'tasks'}; expected at least 2, one to vary and one held out`,
     );
