@@ -1,26 +1,39 @@
 /** Model servers that leave the GPU to training jobs (`serving.sleepWhileTraining`). */
 import type { ServingSettings } from '../config/serving.ts';
 import type { AdapterServer } from './adapter-server.ts';
+import { EndpointRefused } from './endpoints.ts';
 import type { ModelClients } from './model-clients.ts';
 import { ModelUnavailable } from './policy-client.ts';
 
 type Clients = Pick<ModelClients, 'adapterServers'>;
 
-/** Before a training job. A server that is away holds no memory. @throws RequestRefused if one cannot sleep */
-export const putServersToSleep = (clients: Clients, serving: ServingSettings): Promise<void> =>
-  setAsleep(clients, serving, true);
+/**
+ * Before a training job. A server that is away holds no memory.
+ * @throws RequestRefused if one cannot sleep, EndpointRefused if this worker may not ask it
+ */
+export async function putServersToSleep(clients: Clients, serving: ServingSettings): Promise<void> {
+  if (sleeps(serving)) await setAsleep(clients.adapterServers(serving), true);
+}
 
 /**
  * Before servers are used: when an epoch begins, whoever left them asleep, and when a policy is published, which
- * follows each training. @throws RequestRefused
+ * follows each training. A worker that may not ask them leaves it to the one that publishes. @throws RequestRefused
  */
-export const wakeServers = (clients: Clients, serving: ServingSettings): Promise<void> =>
-  setAsleep(clients, serving, false);
+export async function wakeServers(clients: Clients, serving: ServingSettings): Promise<void> {
+  if (!sleeps(serving)) return;
+  try {
+    await setAsleep(clients.adapterServers(serving), false);
+  } catch (error) {
+    if (!(error instanceof EndpointRefused)) throw error;
+  }
+}
 
-async function setAsleep(clients: Clients, serving: ServingSettings, isAsleep: boolean): Promise<void> {
-  if (serving.type !== 'vllm' || serving.sleepWhileTraining !== true) return;
+const sleeps = (serving: ServingSettings): serving is Extract<ServingSettings, { type: 'vllm' }> =>
+  serving.type === 'vllm' && serving.sleepWhileTraining === true;
+
+async function setAsleep(servers: readonly AdapterServer[], isAsleep: boolean): Promise<void> {
   await Promise.all(
-    clients.adapterServers(serving).map((server: AdapterServer) =>
+    servers.map((server) =>
       server.setAsleep(isAsleep).catch((error: unknown) => {
         // Whoever asks it next waits for it.
         if (!(error instanceof ModelUnavailable)) throw error;

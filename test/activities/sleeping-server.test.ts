@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { ModelUnavailable } from '../../src/inference/policy-client.ts';
-import { wakeServers } from '../../src/inference/sleeping-servers.ts';
+import { EndpointRefused } from '../../src/inference/endpoints.ts';
+import { putServersToSleep, wakeServers } from '../../src/inference/sleeping-servers.ts';
 import { createAdapterServer } from '../../src/inference/create-adapter-server.ts';
 import { pretrainedModel, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
@@ -38,6 +39,17 @@ it('a server that a killed run left asleep is woken by whoever opens the next ep
   expect(run.server.isAsleep).toBe(false);
   await run.epochs(1);
   expect(changesOf(run)).toEqual(['sleep', 'wake', 'sleep', 'wake', 'sleep', 'wake']);
+});
+
+it('a worker that may not ask the server leaves waking it to the one that publishes', async () => {
+  const serving = { type: 'vllm', sleepWhileTraining: true } as const;
+  const clients = {
+    adapterServers: () => {
+      throw new EndpointRefused('http://127.0.0.1:1/v1', 'its key is missing');
+    },
+  };
+  await wakeServers(clients, serving);
+  await expect(putServersToSleep(clients, serving)).rejects.toThrow('its key is missing');
 });
 
 it('one that is away holds nothing up, and one without a sleep mode is refused with what to start it with', async () => {
