@@ -330,12 +330,54 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
   });
 
   test('says so when its server is gone, and resumes when it is back', async () => {
-    await page.route('**/api/**', (route) => route.abort());
-    await page.evaluate(`location.hash = '#/runs/finished'`);
-    await page.waitForSelector('[role=alert]');
+    const own = await serveDashboard(home);
+    await page.goto(own.address);
+    await page.goto(`${own.origin}/#/runs/finished`);
+    await page.waitForSelector('#chart-success-rate svg');
+    await own[Symbol.asyncDispose]();
+    await page.waitForSelector('[role=alert]', { timeout: 15_000 });
     expect(await page.locator('[role=alert]').textContent()).toContain('does not answer');
-    await page.unroute('**/api/**');
-    await page.waitForSelector('#chart-success-rate svg', { timeout: 15_000 });
+    await using again = await serveDashboard(home, Number(new URL(own.origin).port));
+    await page.waitForSelector('[role=alert]', { state: 'detached', timeout: 30_000 });
+    expect(again.origin).toBe(own.origin);
+    await page.goto('about:blank');
     complaints.length = 0;
+  });
+
+  test('asks for nothing while nobody sees it, and is up to date afterwards', async () => {
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
+         document.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    await open('runs/growing', '#chart-success-rate svg');
+    const value = async () => Number(await page.locator('.card .value').first().textContent());
+    const before = await value();
+    await setHidden(true);
+    await growing.commitNext();
+    await page.waitForTimeout(3_000);
+    expect(await value()).toBe(before);
+    await setHidden(false);
+    await expect.poll(value, { timeout: 15_000 }).toBe(before + 1);
+  });
+
+  test('has a page for an address that is no encoded text', async () => {
+    await page.evaluate(`location.hash = '#/runs/50%'`);
+    await page.waitForSelector('[role=alert]');
+    expect(await page.locator('[role=alert]').textContent()).toContain('there is no run "50%"');
+    complaints.length = 0;
+  });
+
+  test('leads from a figure to an epoch of the run that it shows, after another run too', async () => {
+    await open('runs/finished', '#chart-success-rate svg');
+    await open('runs/growing', 'h1:has-text("growing")');
+    await page.waitForSelector('#chart-success-rate svg');
+    await open('runs/finished', '#chart-success-rate svg');
+    await page.waitForSelector('h1:has-text("finished")');
+    const figure = page.locator('#chart-success-rate svg');
+    await figure.scrollIntoViewIfNeeded();
+    const { x, y, width, height } = (await figure.boundingBox())!;
+    await page.mouse.click(x + width / 2, y + height / 2);
+    await expect.poll(() => page.url()).toMatch(/runs\/finished\/epochs\/\d+$/);
   });
 });

@@ -40,11 +40,11 @@ export interface ServedDashboard extends AsyncDisposable {
   json: <T>(path: string) => Promise<T>;
 }
 
-/** A dashboard of a home folder on a free port. */
-export async function serveDashboard(home: string): Promise<ServedDashboard> {
+/** A dashboard of a home folder, on a free port unless one is given. */
+export async function serveDashboard(home: string, port = 0): Promise<ServedDashboard> {
   const source = new FixedSource();
   const dashboard = new Dashboard({ home, token, loadWorld: worldLoader(undefined), source });
-  const address = await dashboard.listen('127.0.0.1', 0);
+  const address = await dashboard.listen('127.0.0.1', port);
   const { origin } = new URL(address);
   const ask: ServedDashboard['ask'] = (path, { method = 'GET', headers = {} } = {}) =>
     new Promise((resolve, reject) => {

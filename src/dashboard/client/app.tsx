@@ -76,7 +76,7 @@ function CurrentPage({ place: { parts, query } }: { place: Place }) {
     return <TaskPage run={id} epoch={Number(epoch)} index={Number(task)} query={query} />;
   if (epoch !== undefined)
     return <EpochPage key={`${id} ${epoch}`} run={id} epoch={Number(epoch)} query={query} />;
-  return <RunPage id={id} query={query} />;
+  return <RunPage key={id} id={id} query={query} />;
 }
 
 const NothingChosen = () => (

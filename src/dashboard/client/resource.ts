@@ -55,7 +55,11 @@ export function useResource<T>(path: string): Resource<T> {
       (error: unknown) => settle({ problem: (error as Error).message, isMissing: error instanceof Missing }),
     );
   }, [path]);
-  useEffect(reload, [reload]);
+  useEffect(() => {
+    reload();
+    reloads.add(reload);
+    return () => void reloads.delete(reload);
+  }, [reload]);
   const { value, problem, isMissing } = reading.path === path ? reading : firstReading(path);
   useServerEvents((event) => {
     if (event === 'tick' && problem !== null && !isMissing) reload();
@@ -80,7 +84,10 @@ async function readJson(path: string): Promise<unknown> {
 
 type Listener = (event: ChangeEvent | 'tick') => void;
 const listeners = new Set<Listener>();
+/** Called where changes may have been missed. */
+const reloads = new Set<() => void>();
 let source: EventSource | undefined;
+const RECONNECT_MS = 3_000;
 
 /** Calls back when runs have changed, and about once a second. One connection serves the whole page. */
 export function useServerEvents(listener: Listener): void {
@@ -89,17 +96,41 @@ export function useServerEvents(listener: Listener): void {
   useEffect(() => {
     const own: Listener = (event) => current.current(event);
     listeners.add(own);
-    source ??= openSource();
+    connect();
     return () => void listeners.delete(own);
   }, []);
 }
 
-function openSource(): EventSource {
+/** A browser has few connections to a server for all its tabs: one that nobody sees takes none. */
+function connect(): void {
+  if (document.hidden || source !== undefined) return;
   const opened = new EventSource('/api/events');
+  source = opened;
   const tell = (event: Parameters<Listener>[0]) => {
     for (const listener of listeners) listener(event);
   };
   opened.addEventListener('change', ({ data }) => tell(JSON.parse(data as string) as ChangeEvent));
   opened.addEventListener('tick', () => tell('tick'));
-  return opened;
+  opened.addEventListener('error', () => {
+    reloadAll();
+    // The browser connects again by itself, unless the server has refused it.
+    if (opened.readyState !== EventSource.CLOSED) return;
+    disconnect();
+    setTimeout(connect, RECONNECT_MS);
+  });
 }
+
+function disconnect(): void {
+  source?.close();
+  source = undefined;
+}
+
+function reloadAll(): void {
+  for (const reload of reloads) reload();
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) return disconnect();
+  connect();
+  reloadAll();
+});

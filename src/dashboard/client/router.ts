@@ -6,13 +6,22 @@ export interface Place {
   query: URLSearchParams;
 }
 
+/** What is no encoded text is taken as it stands. */
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+};
+
 const currentPlace = (): Place => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   return {
     parts: path
       .split('/')
       .filter((part) => part !== '')
-      .map(decodeURIComponent),
+      .map(decoded),
     query: new URLSearchParams(query),
   };
 };

@@ -15,7 +15,7 @@ import { go, linkTo } from './router.ts';
 /** A run: what it does now, its figures, its history and its relatives. They grow while one looks. */
 export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
   const resource = useResource<RunPageData>(`/api/runs/${encodeURIComponent(id)}`);
-  const { value: page, problem, reload } = resource;
+  const { value: page, reload } = resource;
   const live = useResource<LiveView>(`/api/runs/${encodeURIComponent(id)}/live`);
   const current = live.value ?? page?.live ?? null;
   useServerEvents((event) => {
@@ -37,9 +37,12 @@ export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
     <>
       <p class="eyebrow">Run</p>
       <h1>
-        {id} <StatePill state={current.state} />
+        {id}{' '}
+        <span aria-live="polite">
+          <StatePill state={current.state} />
+        </span>
       </h1>
-      <Problem text={problem} />
+      <Problem text={resource.problem ?? live.problem} />
       <Header view={view} />
       <Now live={current} id={id} />
       <Cards cards={view.cards} />
@@ -69,32 +72,29 @@ const phaseText = ({ phase, epoch }: Progress): string => phase.replace(`epoch $
 const isRollingOut = ({ phase, rolloutsPlanned, rolloutsDone }: Progress): boolean =>
   phase.includes('roll') && rolloutsPlanned > 0 && rolloutsDone > 0;
 
+function nowText({ progress, phases }: LiveView): string {
+  if (progress !== null) return `Epoch ${progress.epoch} of ${progress.epochs}: ${phaseText(progress)}.`;
+  return phases.length === 0 ? 'Nothing is under way.' : '';
+}
+
 /** What the run does now: phases under way with their attempts, and what it waits for. */
 function Now({ live, id }: { live: LiveView; id: string }) {
   const { progress, phases, jobs, temporalUi, resumeCommand } = live;
   return (
-    <section class="panel now" aria-label="Now" aria-live="polite">
+    <section class="panel now" aria-label="Now">
       <h2>Now</h2>
+      <p aria-live="polite">{nowText(live)}</p>
       {progress !== null && (
         <p>
-          Epoch {progress.epoch} of {progress.epochs}: {phaseText(progress)}
           {isRollingOut(progress) && (
             <>
-              {' '}
-              <ProgressBar
-                done={progress.rolloutsDone}
-                all={progress.rolloutsPlanned}
-                label="rollouts"
-              />{' '}
-              {progress.rolloutsDone} of {progress.rolloutsPlanned} rollouts
+              <ProgressBar done={progress.rolloutsDone} all={progress.rolloutsPlanned} label="rollouts" />{' '}
+              {progress.rolloutsDone} of {progress.rolloutsPlanned} rollouts.{' '}
             </>
           )}
           {progress.epochSeconds !== null && (
-            <>
-              . About {formatDuration((progress.epochs - progress.epoch + 1) * progress.epochSeconds)} to go
-            </>
+            <>About {formatDuration((progress.epochs - progress.epoch + 1) * progress.epochSeconds)} to go.</>
           )}
-          .
         </p>
       )}
       {phases.length > 0 && (
@@ -107,7 +107,6 @@ function Now({ live, id }: { live: LiveView; id: string }) {
           {job}: {state}. <code>{log}</code>
         </p>
       ))}
-      {progress === null && phases.length === 0 && <p class="quiet">Nothing is under way.</p>}
       {resumeCommand !== null && (
         <p>
           To resume it: <code>{resumeCommand}</code>
