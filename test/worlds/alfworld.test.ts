@@ -289,6 +289,12 @@ describe('what the agent reads', () => {
     ]);
   });
 
+  it('is the same after a command with a line break at its end', () => {
+    expect(heard(words, spec, ['look ', 'go to desk 1 '])).toEqual(
+      heard(words, spec, ['look', 'go to desk 1']),
+    );
+  });
+
   it('is the same in codes', () => {
     expect(codes.agentPrompt(spec)).toBe('cm>F|C1T1S1F1K1__=');
     expect(

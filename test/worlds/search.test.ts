@@ -185,6 +185,10 @@ describe('a question', () => {
     expect(answered(`answer: ${mayor}`)).toEqual({ reward: 1, wellFormed: true });
     expect(answered(`answer: ${capitalized(mayor)}`)).toEqual({ reward: 1, wellFormed: true });
     expect(answered(`search: anything\nanswer: ${mayor}`)).toEqual({ reward: 1, wellFormed: true });
+    // A line break after an action is a space in an answer, which has an action a line.
+    expect(answered(`search: x \r\nanswer: ${mayor}  `)).toEqual({ reward: 1, wellFormed: true });
+    expect(codes.score(spec, `=${mayor} `)).toEqual({ reward: 1, wellFormed: true });
+    expect(answered(` answer: ${mayor}`).reward).toBe(0);
     expect(answered(`I think\nanswer: ${mayor}`)).toEqual({ reward: 1, wellFormed: false });
     for (const text of [
       mayor,

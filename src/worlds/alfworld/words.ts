@@ -120,7 +120,8 @@ function idOf(name: string, isPlace: boolean): string | undefined {
 
 const prepositions = { take: 'from', move: 'to', clean: 'with', heat: 'with', cool: 'with' } as const;
 
-function parseAction(text: string): HouseAction | undefined {
+function parseAction(answer: string): HouseAction | undefined {
+  const text = answer.trimEnd();
   if (text === 'look' || text === 'inventory') return { verb: text };
   const [, verb, name = ''] = /^(go to|open|close|use) ([a-z]{1,12} [1-9])$/.exec(text) ?? [];
   if (verb !== undefined) {

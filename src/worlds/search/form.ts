@@ -14,7 +14,7 @@ export type SearchAction = { kind: 'search'; query: string } | { kind: 'answer';
 /** How the agent and the simulator read and write: in words, or the same in few characters. */
 export interface SearchForm {
   agentPrompt(question: Question, corpus: Corpus): string;
-  /** The action in an answer: nothing before, nothing after. */
+  /** The action in an answer: nothing before, and nothing but space after. */
   parseAction(text: string): SearchAction | undefined;
   printAction(action: SearchAction): string;
   /** What the agent reads after an action, up to where it writes again; undefined = it was none. */
@@ -38,7 +38,7 @@ export const codesForm: SearchForm = {
     `${[startName(question, corpus), ...question.chain.map(({ word }) => word)].join('.')}=`,
   parseAction: (text) => {
     if (text.length > MAX_QUERY_LENGTH) return undefined;
-    const [, mark, content = ''] = /^([?=])([a-z0-9][a-z0-9 ]*)$/.exec(text) ?? [];
+    const [, mark, content = ''] = /^([?=])([a-z0-9][a-z0-9 ]*)$/.exec(text.trimEnd()) ?? [];
     if (mark === '?') return { kind: 'search', query: content };
     return mark === '=' ? { kind: 'answer', text: content } : undefined;
   },
@@ -70,8 +70,9 @@ export const createWordsForm = (format: Format): SearchForm => ({
   agentPrompt: (question, corpus) =>
     framePrompt(format, rules, `What is ${questionPhrase(question, corpus)}?`),
   parseAction: (text) => {
-    const [, verb, content = ''] = /^(search|answer): (\S.*)$/.exec(text.slice(0, MAX_TEXT_LENGTH)) ?? [];
-    if (text.length > MAX_TEXT_LENGTH || verb === undefined) return undefined;
+    if (text.length > MAX_TEXT_LENGTH) return undefined;
+    const [, verb, content = ''] = /^(search|answer): (\S.*)$/.exec(text.trimEnd()) ?? [];
+    if (verb === undefined) return undefined;
     if (verb === 'search') return { kind: 'search', query: content };
     return content.length > MAX_ANSWER_LENGTH ? undefined : { kind: 'answer', text: content };
   },
