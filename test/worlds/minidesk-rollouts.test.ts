@@ -148,14 +148,23 @@ describe('a rollout of several turns', () => {
   });
 
   it('is evaluated in the world’s own words, with no simulator', async () => {
-    const run = await someRun(1);
-    const requestsBefore = run.server.requests.length;
-    await plainEpoch(run.activities, run.plan, run.prepared);
-    const verdicts = await run.records<VerdictRecord>((await run.outputs()).verdicts);
-    expect(verdicts.length).toBeGreaterThan(0);
-    expect(run.server.requests.slice(0, requestsBefore).every(({ model }) => model.startsWith('agent'))).toBe(
-      true,
-    );
+    const { server, activities, plan, prepared, records } = await someRun(1);
+    const { state } = prepared;
+    const before = server.requests.length;
+    const { file: verdicts } = await activities.evaluatePolicy({
+      run: plan.run,
+      epoch: 1,
+      state,
+      agent: state.agent,
+      shard: 0,
+      shards: 1,
+    });
+    const requests = server.requests.slice(before);
+    const read = requests.flatMap(({ prompt }) => prompt.filter((part) => typeof part !== 'string'));
+    expect(read.length).toBeGreaterThan(0);
+    for (const tokens of read) expect(String.fromCharCode(...tokens)).not.toContain('you have won');
+    expect(requests.filter(({ model }) => !model.startsWith('agent'))).toEqual([]);
+    expect((await records<VerdictRecord>([verdicts])).length).toBeGreaterThan(0);
   });
 });
 
