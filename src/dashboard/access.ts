@@ -21,8 +21,8 @@ export class Access {
   }
 
   /**
-   * Whether the request was answered here: an address with the token is answered with a cookie and the same
-   * address without it.
+   * Whether the request may be answered. An address with the token may not: it is answered here, with a cookie and
+   * the same address without it.
    * @throws Refusal 403 for another host name, 401 without the token
    */
   admit(request: IncomingMessage, url: URL, response: ServerResponse): boolean {
@@ -35,17 +35,17 @@ export class Access {
       url.searchParams.delete('token');
       response.setHeader(
         'set-cookie',
-        `${this.#cookie}=${this.#token}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000`,
+        `${this.#cookie}=${this.#token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=2592000`,
       );
       response.writeHead(303, { location: url.pathname + url.search }).end();
-      return true;
+      return false;
     }
     const cookies = (headers.cookie ?? '').split(/; */);
     const cookie = cookies
       .find((pair) => pair.startsWith(`${this.#cookie}=`))
       ?.slice(this.#cookie.length + 1);
     if (isEqualSecret(bearerOf(request), this.#token) || isEqualSecret(cookie ?? '', this.#token))
-      return false;
+      return true;
     throw new Refusal(401, 'open the address that `genenv dashboard` printed: it has the token');
   }
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { createBoundedServer } from '../async/bounded-server.ts';
-import { loopbackHosts, Refusal } from '../async/refusal.ts';
+import { Refusal } from '../async/refusal.ts';
+import { listenNames } from '../config/listen-address.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { isRunId } from '../store/phase-cache.ts';
 import { readPlainFile } from '../store/plain-files.ts';
@@ -65,9 +66,9 @@ export class Dashboard {
       this.#server.once('error', reject);
       this.#server.listen(port, host, () => resolve(this.#server.address() as { port: number }));
     });
-    const names = [...loopbackHosts(address.port), ...hosts].map((name) => name.toLowerCase());
-    this.#access = new Access(this.#token, names, address.port);
-    return `http://${host}:${address.port}/?token=${this.#token}`;
+    const names = listenNames(host, address.port, hosts);
+    this.#access = new Access(this.#token, names.hosts, address.port);
+    return `http://${names.shown}/?token=${this.#token}`;
   }
 
   /** Reads all runs: the first look at hundreds takes seconds, and is over when somebody opens the page. */
@@ -85,7 +86,7 @@ export class Dashboard {
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
     const url = new URL(request.url ?? '/', 'http://dashboard');
-    if (this.#access!.admit(request, url, response)) return;
+    if (!this.#access!.admit(request, url, response)) return;
     const asset = assets[url.pathname];
     if (asset !== undefined) {
       send(response, asset.type, await asset.read());

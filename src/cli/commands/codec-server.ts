@@ -36,7 +36,7 @@ Examples:
 }
 
 async function serveCodec(options: CodecServerCommand, context: CliContext): Promise<ExitCode> {
-  const { loopbackHosts } = await import('../../async/refusal.ts');
+  const { listenNames } = await import('../../config/listen-address.ts');
   const { createCodecServer } = await import('../../temporal/codec-server.ts');
   const { EncryptionCodec } = await import('../../temporal/payload-codec.ts');
   const { readPayloadKeys } = await import('../../temporal/payload-keys.ts');
@@ -44,7 +44,7 @@ async function serveCodec(options: CodecServerCommand, context: CliContext): Pro
   const keys = readPayloadKeys(context.env);
   if (keys.length === 0)
     throw new CliError('GENENV_PAYLOAD_KEYS: missing; set the keys of the workers', exitCodes.badInput);
-  const hosts: string[] = options.allowHost.map((host) => host.toLowerCase());
+  const hosts: string[] = [];
   const server = createCodecServer({
     codec: new EncryptionCodec(keys),
     token: await readToken(context.env),
@@ -56,9 +56,10 @@ async function serveCodec(options: CodecServerCommand, context: CliContext): Pro
     server.once('error', (error) => reject(new CliError(`codec-server: ${error.message}`)));
     server.listen(options.port, options.host, () => resolve(server.address() as { port: number }));
   });
-  hosts.push(...loopbackHosts(address.port));
+  const names = listenNames(options.host, address.port, options.allowHost);
+  hosts.push(...names.hosts);
   context.print(
-    `codec server: http://${options.host}:${address.port}, keys ${keys.map(({ id }) => id).join(', ')}, ` +
+    `codec server: http://${names.shown}, keys ${keys.map(({ id }) => id).join(', ')}, ` +
       `pages from ${options.origin.join(', ') || 'nowhere (--origin)'}`,
   );
   const interruption = new Interruption(() => undefined);
