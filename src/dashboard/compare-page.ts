@@ -215,15 +215,17 @@ function differencesOf(curves: readonly (readonly ComparedRun[])[]): ComparePage
       .map((field) => ({
         field,
         values: curves.map((runs) =>
-          [...new Set(runs.map(({ settings }) => valueOf(settings, field)))]
-            .join(', ')
-            .slice(0, MAX_VALUE_CHARS),
+          [...new Set(runs.map(({ settings }) => valueOf(settings, field)))].join(', '),
         ),
       }))
       .filter(({ values }) => new Set(values).size > 1)
       .slice(0, MAX_DIFFERENCES)
+      .map(({ field, values }) => ({ field, values: values.map(cut) }))
   );
 }
+
+const cut = (text: string): string =>
+  text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS)}…`;
 
 /** A setting that is off, or that belongs to a group that is, is `none`. */
 const valueOf = (settings: ReadonlyMap<string, string>, field: string): string => {

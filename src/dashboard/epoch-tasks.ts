@@ -7,6 +7,7 @@ import type { EpochIndex, TaskEntry } from '../runs/epoch-index.ts';
 import type { ViewedRun } from '../report/run-view.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { RunFolder } from '../runs/run-folder.ts';
+import { InvalidArtifact } from '../store/errors.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
 import type { TaskLine, TasksPage } from './api.ts';
 
@@ -35,7 +36,7 @@ type IndexState = { index: EpochIndex } | { isPending: true } | { problem: strin
 export class EpochTasks {
   readonly #indexes = new BoundedMap<string, EpochIndex>(MAX_INDEXES);
   readonly #making = new Map<string, Promise<void>>();
-  readonly #problems = new Map<string, string>();
+  readonly #problems = new Map<string, Error>();
 
   async page(
     folder: RunFolder,
@@ -89,10 +90,14 @@ export class EpochTasks {
       return { index };
     }
     const problem = this.#problems.get(key);
-    if (problem !== undefined) return { problem };
+    if (problem !== undefined) {
+      // Damage stays; anything else may pass, and is tried again at the next look.
+      if (!(problem instanceof InvalidArtifact)) this.#problems.delete(key);
+      return { problem: problem.message };
+    }
     if (!this.#making.has(key)) {
       const made = writeEpochIndex(folder.path, { epoch: row.epoch, line, outputs: row.outputs }, store)
-        .catch((error: unknown) => void this.#problems.set(key, (error as Error).message))
+        .catch((error: unknown) => void this.#problems.set(key, error as Error))
         .finally(() => this.#making.delete(key));
       this.#making.set(key, made);
     }

@@ -1,3 +1,4 @@
+import type { Experiment } from '../config/experiment.ts';
 import type { RunData } from '../report/run-data.ts';
 import { fieldsOf } from './setting-fields.ts';
 import type { SettingsChange } from './api.ts';
@@ -10,7 +11,9 @@ export function settingsChanges({
 }: Pick<RunData, 'experiment' | 'experimentFile' | 'retunes'>): SettingsChange[] {
   const retunedAt = retunes.find(({ set }) => 'difficulty.alpha' in set)?.fromEpoch ?? Infinity;
   // A retune of α holds against the steps of the schedule that come after it.
-  const scheduled = (experiment?.difficulty.alphaSchedule ?? [])
+  // Among the settings in effect it is no longer.
+  const file = experiment === null ? null : (experimentFile?.experiment as Experiment);
+  const scheduled = (file?.difficulty.alphaSchedule ?? [])
     .filter(({ fromEpoch }) => fromEpoch < retunedAt)
     .map(({ fromEpoch, alpha }) => ({ fromEpoch, set: { 'difficulty.alpha': alpha } }));
   const current = fieldsOf(experimentFile?.experiment);

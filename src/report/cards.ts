@@ -130,12 +130,16 @@ function courseCard(label: string, course: Course | null, unit = ''): Card {
   };
 }
 
+/** Of any number of values: a call takes only so many. */
+const extreme = (values: readonly number[], pick: (a: number, b: number) => number): number =>
+  values.reduce((kept, value) => pick(kept, value));
+
 function timeCard(rows: EpochRow[], { events, rows: all }: RunData): Card {
   const seconds = rows.reduce((sum, { time }) => sum + (time.epoch ?? 0), 0);
   const times = [...events.map(({ at }) => at), ...all.map(({ at }) => at ?? '')]
     .map((at) => Date.parse(at))
     .filter(Number.isFinite);
-  const elapsed = times.length < 2 ? 0 : (Math.max(...times) - Math.min(...times)) / 1000;
+  const elapsed = times.length < 2 ? 0 : (extreme(times, Math.max) - extreme(times, Math.min)) / 1000;
   const duration = elapsed < 1 ? seconds : elapsed;
   return {
     label: 'Wall time',

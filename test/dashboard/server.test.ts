@@ -10,7 +10,9 @@ import type { FileRef } from '../../src/store/references.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
 import { makeRun } from '../report/make-run.ts';
 import type { MadeRun } from '../report/make-run.ts';
-import { serveDashboard, token } from './some-dashboard.ts';
+import { Dashboard } from '../../src/dashboard/server.ts';
+import { worldLoader } from '../../src/worlds/registry.ts';
+import { FixedSource, serveDashboard, token } from './some-dashboard.ts';
 import type { ServedDashboard } from './some-dashboard.ts';
 
 let home = '';
@@ -56,10 +58,22 @@ describe('who may read', () => {
     const { status, headers } = await served.ask(`/?token=${token}`);
     expect([status, headers.location]).toEqual([303, '/']);
     const [cookie = ''] = headers['set-cookie'] ?? [];
-    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Path=\/;/);
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Lax; Path=\/;/);
     const page = await served.ask('/', { headers: { cookie: cookie.split(';')[0]! } });
     expect(page.status).toBe(200);
     expect(page.text).toContain('<div id="page">');
+  });
+
+  test('whoever opens the address that was printed, when it listens on another one of the machine', async () => {
+    const own = new Dashboard({
+      home,
+      token,
+      loadWorld: worldLoader(undefined),
+      source: new FixedSource(),
+    });
+    const address = await own.listen('127.0.0.2', 0);
+    expect((await fetch(address, { redirect: 'manual' })).status).toBe(303);
+    await own.close();
   });
 
   test('no page under a name that another site has bound to this address', async () => {
@@ -321,6 +335,18 @@ describe('what does not belong there', () => {
     const { rollouts, gaps } = await served.json<TaskPage>('/api/runs/made/epochs/3/tasks/1');
     expect(gaps.join()).toContain('it ends before byte');
     expect(rollouts.length).toBeGreaterThan(0);
+  });
+
+  test('an index that cannot be written now is made at a later look', async () => {
+    await served[Symbol.asyncDispose]();
+    served = await serveDashboard(home);
+    const folder = join(made.run.path, 'index');
+    await rm(folder, { recursive: true, force: true });
+    await writeFile(folder, '');
+    const path = '/api/runs/made/epochs/5/tasks';
+    await expect.poll(async () => (await served.json<TasksPage>(path)).problem).not.toBe('');
+    await rm(folder);
+    await expect.poll(async () => (await tasksOf(path)).index).toBe('ready');
   });
 
   test('a link in the place of a run is no run', async () => {

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { parseExperiment } from '../../src/config/parse-experiment.ts';
+import { setFields } from '../../src/config/retune.ts';
 import { settingsChanges } from '../../src/dashboard/settings-changes.ts';
 import type { Retune } from '../../src/runs/run-folder.ts';
 import { exampleExperiment } from '../../test-support/experiments.ts';
@@ -20,7 +22,14 @@ test('settings change by retunes and by the schedule of α, in the order of thei
     ],
   });
   const retunes = [retune(5, { epochs: 30 }), retune(12, { 'difficulty.alpha': 0.7 })];
-  const changes = settingsChanges({ experiment, experimentFile: { experiment, sha256: '' }, retunes });
+  const inEffect = parseExperiment(
+    retunes.reduce<object>((settings, { set }) => setFields(settings, set), experiment),
+  );
+  const changes = settingsChanges({
+    experiment: inEffect,
+    experimentFile: { experiment, sha256: '' },
+    retunes,
+  });
   expect(changes).toEqual([
     { fromEpoch: 3, field: 'difficulty.alpha', before: '0.5', after: '0.6' },
     { fromEpoch: 5, field: 'epochs', before: '20', after: '30' },

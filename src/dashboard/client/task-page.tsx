@@ -72,10 +72,9 @@ export function TaskPage({ run, epoch, index, query }: TaskPageProps) {
 function Rollouts({ rollouts }: { rollouts: readonly Rollout[] }) {
   const [isShaded, setShaded] = useState(true);
   if (rollouts.length === 0) return null;
-  const lowest = Math.min(
-    -1,
-    ...rollouts.flatMap(({ tokenTexts }) => (tokenTexts ?? []).map(({ logprob }) => logprob)),
-  );
+  const lowest = rollouts
+    .flatMap(({ tokenTexts }) => tokenTexts ?? [])
+    .reduce((low, { logprob }) => Math.min(low, logprob), -1);
   return (
     <section aria-label="Attempts">
       <h2>{rollouts.length} attempts side by side</h2>
