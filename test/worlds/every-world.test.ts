@@ -134,16 +134,18 @@ describe.each(
       return Array.from({ length: count }, () => world.uniformTask!(random));
     };
     expect(draw(1, 20)).toEqual(draw(1, 20));
-    const drawn = draw(2, 400);
+    const drawn = draw(2, 500);
     for (const spec of drawn) expect(world.parseTask(spec)).toEqual({ valid: true, spec });
-    const heldOut = world.heldOutTasks(randomStream(1));
-    const levels = (tasks: readonly string[]) => new Set(tasks.map((spec) => world.difficulty(spec)));
-    // Every difficulty of the grid is drawn, unless it has a sixtieth of the cells or less.
-    for (const level of levels(heldOut)) {
-      const share = heldOut.filter((spec) => world.difficulty(spec) === level).length / heldOut.length;
-      if (share > 1 / 60) expect(levels(drawn)).toContain(level);
+    const heldOut = [1, 2, 3, 4, 5].flatMap((seed) => world.heldOutTasks(randomStream(seed)));
+    const shareOf = (tasks: readonly string[], level: number) =>
+      tasks.filter((spec) => world.difficulty(spec) === level).length / tasks.length;
+    const levels = new Set([...heldOut, ...drawn].map((spec) => world.difficulty(spec)));
+    for (const level of levels) {
+      const wanted = shareOf(heldOut, level);
+      // Five standard deviations.
+      const bound = 5 * Math.sqrt((wanted * (1 - wanted)) / drawn.length);
+      expect(Math.abs(shareOf(drawn, level) - wanted), `difficulty ${level}`).toBeLessThanOrEqual(bound);
     }
-    for (const level of levels(drawn)) expect(level).toBeLessThanOrEqual(Math.max(...levels(heldOut)));
   });
 
   it('warms up with texts of its own characters, and a simulator that writes tasks', () => {
