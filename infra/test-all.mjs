@@ -167,11 +167,14 @@ async function runAgain(result) {
   if (failed.length === 0 || failed.length > maxFilesAgain) return;
   console.log(`\n=== ${result.name}, again: ${failed.length} files`);
   const again = vitest(project, `${result.name}-again`, '--maxWorkers=1', ...failed.map(({ file }) => file));
-  await run(again, true);
+  const { succeeded } = await run(again, true);
   const second = join(reports, `${result.name}-again`);
   if (!existsSync(second)) return;
   const report = readFileSync(second, 'utf8');
-  Object.assign(result, countTwice(first, report));
+  const counted = countTwice(first, report);
+  // An error outside of all tests is in no report.
+  if (!succeeded && countVitest(report).failed === 0) counted.failed += 1;
+  Object.assign(result, counted);
   const stillFailed = new Set(failedFiles(report).map(({ file }) => file));
   for (const { file, tests } of failed)
     if (!stillFailed.has(file)) flaky.push(...(tests.length > 0 ? tests : [file]));

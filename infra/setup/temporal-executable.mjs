@@ -75,11 +75,13 @@ export const temporalExecutable = {
   doing: `fetching Temporal ${TEMPORAL_VERSION}`,
   async ready() {
     const path = temporalPath();
-    if (process.env.GENENV_TEMPORAL && !(await works(path)))
-      throw new Error(
-        `GENENV_TEMPORAL=${path} is no Temporal executable that runs here; unset it, or correct it`,
-      );
-    return existsSync(path) && (await works(path));
+    if (path === cachedTemporal()) return existsSync(path) && (await works(path));
+    if (await works(path)) return true;
+    throw new Error(
+      process.env.GENENV_TEMPORAL
+        ? `GENENV_TEMPORAL=${path} is no Temporal executable that runs here; unset it, or correct it`
+        : `${path}, the first Temporal on the PATH, does not run here; mend it or take it off the PATH`,
+    );
   },
   async run(say) {
     const target = cachedTemporal();
@@ -89,7 +91,7 @@ export const temporalExecutable = {
         await downloadTemporal(folder);
       } catch (error) {
         const go = onPath('go');
-        if (go === null) throw error;
+        if (go === null) throw new Error(`no download of Temporal: ${causeOf(error)}`, { cause: error });
         say(
           `no download of Temporal (${causeOf(error)}); building it from source with Go, 2 to 5 minutes ...`,
         );

@@ -5,7 +5,6 @@
  */
 import {
   CancellationScope,
-  isCancellation,
   setCurrentDetails,
   setHandler,
   startChild,
@@ -194,7 +193,8 @@ export async function evaluateOnBenchmarks(
     await child.result();
     return undefined;
   } catch (error) {
-    if (isCancellation(error)) throw error;
+    // Of the run; an evaluation that is cancelled by itself is one that failed.
+    if (CancellationScope.current().consideredCancelled) throw error;
     return `epoch ${epoch}: it could not be evaluated on benchmarks: ${rootMessage(error)}`;
   } finally {
     modelOutages.dropChild(id);

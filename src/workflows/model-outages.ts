@@ -8,6 +8,7 @@ import {
   CancellationScope,
   condition,
   getExternalWorkflowHandle,
+  patched,
   setHandler,
   sleep,
   workflowInfo,
@@ -35,6 +36,12 @@ const maxGraceMs = 15 * minute;
 /** A parent is told of outages that last, and not too often: a signal is about 9 events. */
 const minReportedMs = 2_000;
 const minReportIntervalMs = 20_000;
+
+/**
+ * Milliseconds from one report of an outage to the next: a 24th of the outage, so that a comparison whose 16 runs all
+ * wait has space for a year of their reports.
+ */
+export const reportInterval = (outageMs: number): number => Math.max(minReportIntervalMs, outageMs / 24);
 
 /** The outage of one server. */
 interface Outage {
@@ -211,9 +218,10 @@ export class ModelOutages {
       if (this.#parentToldAt === undefined) return;
       this.#parentToldAt = undefined;
     } else {
-      const isShort = now - Date.parse(report.outage.since) < minReportedMs;
-      const isRecent = this.#parentToldAt !== undefined && now - this.#parentToldAt < minReportIntervalMs;
-      if (isShort || isRecent) return;
+      const outageMs = now - Date.parse(report.outage.since);
+      const sinceToldMs = now - (this.#parentToldAt ?? 0);
+      if (outageMs < minReportedMs || sinceToldMs < minReportIntervalMs) return;
+      if (sinceToldMs < reportInterval(outageMs) && patched('rarer-outage-reports')) return;
       this.#parentToldAt = now;
     }
     getExternalWorkflowHandle(parent.workflowId)

@@ -279,6 +279,40 @@ test('an experiment evaluates its agent every so many epochs, its report draws i
   expect(existsSync(at('runs/unevaluated/report.html'))).toBe(false);
 }, 180_000);
 
+test('an evaluation that somebody cancels is a note of its run', async () => {
+  const id = 'uncancelled';
+  const written = withFields(tinyExperiment({ epochs: 1 }), {
+    'evaluation.benchmarks': { every: 1, suites: ['bamboogle_closedbook'], limit: 10 },
+    'agent.model': writePretrainedModel(),
+  });
+  const { workflow } = stack.client;
+  down = true;
+  const run = await workflow.start<typeof experiment>('experiment', {
+    args: [written],
+    workflowId: id,
+    taskQueue: queues.workflows,
+  });
+  const line = (): string =>
+    readFileSync(at(`runs/${id}/ledger.jsonl`), 'utf8')
+      .trim()
+      .split('\n')
+      .at(1) ?? '';
+  await until(() => existsSync(at(`runs/${id}/ledger.jsonl`)) && line() !== '', 90_000, 'epoch 1');
+  const evaluation = workflow.getHandle(`${id}.epoch-0001-${sha256(line()).slice(0, 8)}`);
+  await until(
+    () =>
+      evaluation.cancel().then(
+        () => true,
+        () => false,
+      ),
+    60_000,
+    'the evaluation',
+  );
+  expect(await run.result()).toMatchObject({ outcome: 'finished', epochs: 1 });
+  const { notes } = await run.query<{ notes: string[] }>('progress');
+  expect(notes).toContain('epoch 1: it could not be evaluated on benchmarks: it was cancelled');
+}, 180_000);
+
 test('a comparison has the scores of its runs, before the first epoch and after the last', async () => {
   down = false;
   const benchmarks = { every: 2, suites: ['bamboogle_closedbook'], limit: 10 };

@@ -249,6 +249,15 @@ describe('the command', () => {
     );
     expect(status).toBe(1);
   });
+  test('a Temporal on the PATH that does not run is named, and nothing is fetched', () => {
+    const shim = executable('temporal', 'echo "no version is set" >&2; exit 126');
+    const { status, stderr } = setUp([], {
+      GENENV_PYTHON: executable('python', 'exit 0'),
+      PATH: `${dirname(shim)}:${dirname(process.execPath)}`,
+    });
+    expect(stderr).toContain(`${shim}, the first Temporal on the PATH, does not run here`);
+    expect(status).toBe(1);
+  });
   test('an unknown argument is bad input', () => {
     const names = Object.keys(engines).sort();
     expect(names).toEqual(expect.arrayContaining(['bfcl', 'smollm2', 'vllm']));

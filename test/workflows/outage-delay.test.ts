@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { outageDelay } from '../../src/workflows/model-outages.ts';
+import { outageDelay, reportInterval } from '../../src/workflows/model-outages.ts';
 import { outageText } from '../../src/workflows/outage-text.ts';
 
 const hour = 3_600_000;
@@ -27,6 +27,15 @@ describe('the delay to the next try', () => {
     // 18 events and 8 kB a try; a history holds 51,200 events and 50 MB.
     expect(18 * triesIn(365 * day)).toBeLessThan(40_000);
   });
+});
+
+test('reports to a parent grow rarer, so that a year of 16 runs that wait fits into the history of a comparison', () => {
+  let reports = 0;
+  for (let at = 2_000; at < 365 * day; at += Math.max(reportInterval(at), outageDelay(20, at))) reports += 1;
+  expect(reportInterval(60_000)).toBe(20_000);
+  expect(reportInterval(day)).toBe(hour);
+  // A report is 4 events of the parent.
+  expect(16 * 4 * reports).toBeLessThan(30_000);
 });
 
 test('what people are told', () => {
