@@ -1,4 +1,5 @@
 /** What trainers, model servers and other child processes get of the environment: never a key of the worker's. */
+import { InvalidConfig } from '../validation/invalid-config.ts';
 
 /** Variables that they read by their exact names. */
 const names = new Set([
@@ -32,7 +33,7 @@ export const CHILD_VARIABLES = 'GENENV_CHILD_ENV';
 /**
  * The environment of a child process: what it may know of this one's, by an allow-list. A name that looks like a
  * secret passes only if `GENENV_CHILD_ENV` has it.
- * @throws Error naming GENENV_CHILD_ENV, if it holds something else than names
+ * @throws InvalidConfig naming GENENV_CHILD_ENV, if it holds something else than names
  */
 export function childEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
   const added = new Set(addedNames(environment[CHILD_VARIABLES]));
@@ -54,7 +55,7 @@ function addedNames(value = ''): string[] {
     .filter((name) => name !== '');
   const wrong = list.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (wrong !== undefined)
-    throw new Error(
+    throw new InvalidConfig(
       `${CHILD_VARIABLES}: got ${JSON.stringify(wrong.slice(0, 40))}; expected names of environment variables, ` +
         'separated by commas',
     );

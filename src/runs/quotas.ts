@@ -8,6 +8,7 @@ import type { Ref } from '../store/references.ts';
 import { sharedPlace } from '../store/shared-folders.ts';
 import { filesBelow } from '../store/shared-scan.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 
 export interface Quotas {
   /** Tokens that a run may sample. */
@@ -18,7 +19,7 @@ export interface Quotas {
 
 const units: Partial<Record<string, number>> = { '': 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 
-/** @throws Error naming the variable, its value and what is allowed */
+/** @throws InvalidConfig naming the variable, its value and what is allowed */
 export function readQuotas({
   GENENV_MAX_TOKENS_PER_RUN: tokens,
   GENENV_MAX_DISK_PER_RUN: disk,
@@ -31,7 +32,7 @@ export function readQuotas({
 
 function readTokens(value: string): number {
   if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
-  throw new Error(
+  throw new InvalidConfig(
     `GENENV_MAX_TOKENS_PER_RUN: got ${JSON.stringify(value.slice(0, 40))}; expected a whole number above 0`,
   );
 }
@@ -40,7 +41,7 @@ function readSize(value: string): number {
   const [, count, unit = ''] = /^(\d{1,15}(?:\.\d{1,3})?) ?(|kB|MB|GB|TB)$/.exec(value) ?? [];
   const bytes = Math.floor(Number(count) * (units[unit] ?? NaN));
   if (bytes > 0) return bytes;
-  throw new Error(
+  throw new InvalidConfig(
     `GENENV_MAX_DISK_PER_RUN: got ${JSON.stringify(value.slice(0, 40))}; expected a size above 0, such as 200 GB`,
   );
 }

@@ -29,10 +29,12 @@ export interface ListenOptions {
   allowHost: string[];
 }
 
+const MAX_PORT = 65_535;
+
 /** Where a command listens that serves something until Ctrl-C. */
 export const addListenOptions = (command: Command, port: number): Command =>
   command
-    .option('--port <n>', 'port; 0 = any that is free', parseWholeNumber('--port', 0), port)
+    .option('--port <n>', 'port; 0 = any that is free', parseWholeNumber('--port', 0, MAX_PORT), port)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option(
       '--allow-host <host:port>',
@@ -75,12 +77,13 @@ export const collectOption = (text: string, collected: string[]): string[] => [.
 
 /** Reads an option that takes a whole number. @throws CliError */
 export const parseWholeNumber =
-  (flag: string, min: number) =>
+  (flag: string, min: number, max = Infinity) =>
   (text: string): number => {
     const value = Number(text);
-    if (!Number.isInteger(value) || value < min)
+    if (text.trim() === '' || !Number.isInteger(value) || value < min || value > max)
       throw new CliError(
-        `${flag}: got ${JSON.stringify(text)}; expected a whole number of ${min} or more`,
+        `${flag}: got ${JSON.stringify(text)}; expected a whole number ` +
+          (max === Infinity ? `of ${min} or more` : `from ${min} to ${max}`),
         exitCodes.badInput,
       );
     return value;
