@@ -1,11 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { homeFolder } from '../../src/cli/context.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { identify } from '../../src/runtime/process-identity.ts';
 import { emptyRecord, stackPaths, takeStackLock, writeStackRecord } from '../../src/dev-stack/record.ts';
+import { workerSettings } from '../../src/worker/settings.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
 import { makeRun } from '../report/make-run.ts';
 import type { MadeRun } from '../report/make-run.ts';
@@ -83,6 +85,14 @@ describe('bad input: one message, exit code 2, nothing started and nothing writt
       args: () => ['gc', '--keep-last', 'two'],
       message: () => 'genenv: --keep-last: got "two"; expected a whole number of 1 or more',
     },
+    'a number that is empty': {
+      args: () => ['rewind', 'laptop', '--epoch', ''],
+      message: () => 'genenv: --epoch: got ""; expected a whole number of 0 or more',
+    },
+    'a port that there is not': {
+      args: () => ['dashboard', '--port', '70000'],
+      message: () => 'genenv: --port: got "70000"; expected a whole number from 0 to 65535',
+    },
   };
   test.each(Object.entries(cases))('%s', async (_, { args, message }) => {
     const { code, out, err } = await genenv(args(), { GENENV_HOME: home });
@@ -104,6 +114,12 @@ test('--help lists the commands, examples and exit codes; each command has examp
   }
   expect(out).toContain('Exit codes:\n  0    done');
   expect(out).toContain('GENENV_HOME');
+});
+
+test('a home folder that is empty text is none', () => {
+  const usual = resolve('.genenv');
+  expect(homeFolder({ GENENV_HOME: '' })).toBe(usual);
+  expect(workerSettings({ GENENV_HOME: '' }, undefined).home).toBe(usual);
 });
 
 test('schema prints the JSON Schema of the experiment file', async () => {

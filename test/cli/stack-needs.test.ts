@@ -95,7 +95,7 @@ test('an evaluation of a run on vLLM says how to install it, before anything sta
 });
 
 /** A stack of `genenv up` as others see it, run by this process. */
-function pretendUp(addresses: Pick<StackAddresses, 'policyServer' | 'vllm'>): void {
+function pretendUp(addresses: Pick<StackAddresses, 'policyServer' | 'vllm'> & { ui?: null }): void {
   const paths = stackPaths(home);
   const lock = takeStackLock(paths.lock);
   onTestFinished(() => {
@@ -119,7 +119,10 @@ test('a run that joins a stack without the vLLM that it needs is told so, and wh
   pretendUp({ policyServer: 'http://127.0.0.1:9/v1', vllm: null });
   const without = await genenv(['run', file], environment);
   expect(without.code).toBe(4);
-  expect(without.err).toContain('the stack of `genenv up` runs no vLLM; end it with `genenv down`');
+  const lacks = 'the stack of `genenv up` runs no vLLM; end it with `genenv down`';
+  expect(without.err).toContain(lacks);
+  const up = await genenv(['up', file], environment);
+  expect(up).toMatchObject({ code: 4, err: expect.stringContaining(lacks) as string });
 
   const settings = {
     model: '/models/small',
@@ -134,4 +137,17 @@ test('a run that joins a stack without the vLLM that it needs is told so, and wh
     'runs vLLM with /models/small in float32, LoRA rank 8, 512 tokens, and this file needs it with ' +
       '/models/small in float32, LoRA rank 8, all positions of the model; end it with `genenv down`',
   );
+});
+
+test('another `genenv up` prints the stack that runs, and says what it lacks', async () => {
+  pretendUp({ policyServer: 'http://127.0.0.1:9/v1', vllm: null, ui: null });
+  const [again, withUi, foreground] = await Promise.all(
+    [['up'], ['up', '--ui'], ['up', '--foreground']].map((args) => genenv(args, environment)),
+  );
+  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('127.0.0.1:9') as string, err: '' });
+  expect(withUi).toMatchObject({ code: 4, err: expect.stringContaining('--ui: the stack') as string });
+  expect(foreground).toMatchObject({
+    code: 4,
+    err: expect.stringMatching(/^genenv: `genenv up` .*\n$/) as string,
+  });
 });

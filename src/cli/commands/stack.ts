@@ -41,7 +41,7 @@ async function upInForeground(
   const { Interruption } = await import('../lib/interruption.ts');
   const { createStack } = await import('../lib/stack.ts');
   await requirePayloadKey(context);
-  const needs = await standingNeeds(file);
+  const needs = await standingNeeds(await fileNeeds(file));
   const interruption = new Interruption(() => context.print('Stopping the stack ...'));
   const stack = createStack(context, 'up', { needs, own: null, ui });
   try {
@@ -65,9 +65,14 @@ async function requirePayloadKey({ env }: CliContext): Promise<void> {
 }
 
 /** What `genenv up` starts: all but vLLM, and that too if a file needs it. */
-async function standingNeeds(file: string | undefined): Promise<StackNeeds> {
+async function standingNeeds(needs: StackNeeds | null): Promise<StackNeeds> {
   const { combineNeeds, standardNeeds } = await import('../../dev-stack/stack-needs.ts');
-  if (file === undefined) return standardNeeds;
+  return needs === null ? standardNeeds : combineNeeds(standardNeeds, needs).needs;
+}
+
+/** What a file needs; null without one. */
+async function fileNeeds(file: string | undefined): Promise<StackNeeds | null> {
+  if (file === undefined) return null;
   const { experimentsOfFile, needsOf, requireEngines } = await import('../lib/needs.ts');
   const { readInputFile } = await import('../lib/read-file.ts');
   const experiments = experimentsOfFile(
@@ -75,7 +80,7 @@ async function standingNeeds(file: string | undefined): Promise<StackNeeds> {
   );
   const needs = needsOf(experiments);
   requireEngines(needs, experiments);
-  return combineNeeds(standardNeeds, needs).needs;
+  return needs;
 }
 
 /** Starts a process that keeps the stack running, and returns when the stack is ready. */
@@ -88,13 +93,22 @@ async function upInBackground(
   const { runningStack, startSupervisor, waitForStack } = await import('../lib/stack.ts');
   const home = homeFolder(context.env);
   await requirePayloadKey(context);
-  await standingNeeds(file);
+  const needs = await fileNeeds(file);
   const running = runningStack(home);
   if (running !== null) {
     context.print(
       `The stack of ${home} runs already (\`genenv ${running.owner.command}\`, process ${running.owner.pid}).`,
     );
-    if (running.addresses !== null) printAddresses(context, running.addresses);
+    const { addresses } = (await waitForStack(home)) ?? { addresses: null };
+    if (addresses === null) throw new CliError('it ended before it was ready; see `genenv doctor`');
+    printAddresses(context, addresses);
+    const { requireServices } = await import('../lib/session.ts');
+    if (needs !== null) requireServices(addresses, needs);
+    if (ui === true && addresses.ui === null)
+      throw new CliError(
+        '--ui: the stack that runs has no UI; end it with `genenv down`, and start it with --ui',
+        exitCodes.busy,
+      );
     return exitCodes.ok;
   }
   const { child, log } = startSupervisor(home, context.env, [

@@ -173,7 +173,7 @@ const servesOthers = (what: string): CliError =>
   );
 
 /** @throws CliError if the stack that runs lacks something */
-function requireServices({ policyServer, vllm }: StackAddresses, needs: StackNeeds): void {
+export function requireServices({ policyServer, vllm }: StackAddresses, needs: StackNeeds): void {
   const remedy =
     'end it with `genenv down` and start it with the file, `genenv up FILE`, or without it use `genenv run FILE`, ' +
     'which starts what it needs';
