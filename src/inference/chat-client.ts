@@ -14,6 +14,7 @@ import { secondsText } from './outage-reason.ts';
 import { ModelUnavailable, promptSeed, RequestRefused } from './policy-client.ts';
 import type { Completion, PolicyClient } from './policy-client.ts';
 import { completionWithoutTokens, undefinedIfTooLong } from './prompt-too-long.ts';
+import { waitOutRateLimit } from './rate-limit.ts';
 import type { ServerAddress } from './server-urls.ts';
 
 /** A question to a model whose token ids are not needed. */
@@ -49,53 +50,62 @@ const answerSchema = z.object({
   usage: z.object({ completion_tokens: countedTokens, prompt_tokens: countedTokens.nullish() }).nullish(),
 });
 
-/** The client of any server with OpenAI's chat completions. It never retries by itself: the activity does. */
+/**
+ * The client of any server with OpenAI's chat completions. It waits where the server limits the rate of requests,
+ * within the limit of one; all else is retried by the activity.
+ */
 export function createChatClient(server: ServerAddress): ChatClient {
-  const client = createOpenAiClient(server);
+  const ask = createQuestion(server);
   return {
-    async answer({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) {
-      try {
-        // The field names that every compatible server knows, though OpenAI's own has newer ones.
-        const body = {
-          model,
-          messages: messages.map(wireMessage),
-          seed,
-          temperature,
-          max_tokens: maxTokens,
-          ...(tools && { tools: tools.map(wireTool) }),
-          ...(stop && { stop: [...stop] }),
-          ...responseFormat(schema),
-        };
-        const received = await client.chat.completions.create(body, {
-          signal,
-          ...boundAnswer(maxChatAnswerBytes(maxTokens)),
-        });
-        const { choices, usage } = checkAnswer(
-          answerSchema,
-          received,
-          `answer of ${model}`,
-          maxChatAnswerValues(maxTokens),
-        );
-        if (choices[0].finish_reason === ABORTED) throw abortedAnswer(server.baseUrl, model);
-        const { content, tool_calls: calls } = choices[0].message;
-        const written = [content ?? '', ...(calls ?? []).flatMap((call) => Object.values(call))].join('');
-        checkTextLength(written, maxTokens, `answer of ${model}`);
-        return {
-          text: storableText(content ?? ''),
-          toolCalls: (calls ?? []).map((call) => ({
-            id: storableText(call.id),
-            name: storableText(call.name),
-            arguments: storableText(call.arguments),
-          })),
-          tokens: usage?.completion_tokens ?? 0,
-          ...(typeof usage?.prompt_tokens === 'number' && { promptTokens: usage.prompt_tokens }),
-          finish_reason: choices[0].finish_reason ?? 'stop',
-        };
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        throw toModelError(error, server, model);
-      }
-    },
+    answer: (request, signal) =>
+      waitOutRateLimit(() => ask(request, signal), { limitMs: server.timeoutMs, signal }),
+  };
+}
+
+function createQuestion(server: ServerAddress): ChatClient['answer'] {
+  const client = createOpenAiClient(server);
+  return async ({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) => {
+    try {
+      // The field names that every compatible server knows, though OpenAI's own has newer ones.
+      const body = {
+        model,
+        messages: messages.map(wireMessage),
+        seed,
+        temperature,
+        max_tokens: maxTokens,
+        ...(tools && { tools: tools.map(wireTool) }),
+        ...(stop && { stop: [...stop] }),
+        ...responseFormat(schema),
+      };
+      const received = await client.chat.completions.create(body, {
+        signal,
+        ...boundAnswer(maxChatAnswerBytes(maxTokens)),
+      });
+      const { choices, usage } = checkAnswer(
+        answerSchema,
+        received,
+        `answer of ${model}`,
+        maxChatAnswerValues(maxTokens),
+      );
+      if (choices[0].finish_reason === ABORTED) throw abortedAnswer(server.baseUrl, model);
+      const { content, tool_calls: calls } = choices[0].message;
+      const written = [content ?? '', ...(calls ?? []).flatMap((call) => Object.values(call))].join('');
+      checkTextLength(written, maxTokens, `answer of ${model}`);
+      return {
+        text: storableText(content ?? ''),
+        toolCalls: (calls ?? []).map((call) => ({
+          id: storableText(call.id),
+          name: storableText(call.name),
+          arguments: storableText(call.arguments),
+        })),
+        tokens: usage?.completion_tokens ?? 0,
+        ...(typeof usage?.prompt_tokens === 'number' && { promptTokens: usage.prompt_tokens }),
+        finish_reason: choices[0].finish_reason ?? 'stop',
+      };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw toModelError(error, server, model);
+    }
   };
 }
 

@@ -13,6 +13,8 @@ import {
 } from './policy-client.ts';
 import type { ServerAddress } from './server-urls.ts';
 
+const TOO_MANY_REQUESTS = 429;
+
 type Server = Pick<ServerAddress, 'baseUrl' | 'timeoutMs'>;
 
 /** The error of a server that took a request and did not answer it within its limit. */
@@ -63,6 +65,7 @@ export function toModelError(error: unknown, server: Server, model: string): unk
       ? new RequestRefused(message, { cause: error })
       : new ModelUnavailable(message, {
           ...problem,
+          isRateLimit: status === TOO_MANY_REQUESTS,
           retryAfterMs: parseRetryAfter(error.headers as Headers | undefined),
         });
   }

@@ -154,9 +154,15 @@ export class ModelUnavailable extends ServerProblem {
   override readonly name = 'ModelUnavailable';
   /** The server's `Retry-After`, if it sent one. */
   readonly retryAfterMs: number | undefined;
-  constructor(message: string, options: ProblemOptions & { retryAfterMs?: number | undefined } = {}) {
+  /** Whether it answers fewer requests than it gets. */
+  readonly isRateLimit: boolean;
+  constructor(
+    message: string,
+    options: ProblemOptions & { retryAfterMs?: number | undefined; isRateLimit?: boolean } = {},
+  ) {
     super(message, options);
     this.retryAfterMs = options.retryAfterMs;
+    this.isRateLimit = options.isRateLimit ?? false;
   }
 }
 
