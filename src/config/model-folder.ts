@@ -37,11 +37,20 @@ export function* engineModelProblem(field: string, path: string): Generator<stri
       .join(', ')}`;
 }
 
-/** Positions of a Hugging Face model; null if its folder does not say. */
+/** @throws InvalidConfig, which quotes nothing of the file */
+export function parseModelJson<T>(file: string, text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new InvalidConfig(`${file}: no JSON; put the file of the model there again`);
+  }
+}
+
+/** Positions of a Hugging Face model; null if its folder does not say. @throws InvalidConfig for a torn file */
 export function modelPositions(folder: string): number | null {
   const file = join(folder, 'config.json');
   if (!existsSync(file)) return null;
-  return positionsIn(JSON.parse(readFileSync(file, 'utf8')) as ModelConfig);
+  return positionsIn(parseModelJson<ModelConfig>(file, readFileSync(file, 'utf8')));
 }
 
 /**

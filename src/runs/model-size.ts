@@ -1,9 +1,10 @@
 /** How large a policy's files are, from its settings and the folder of its base model. */
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { modelFolder } from '../config/model-folder.ts';
+import { modelFolder, parseModelJson } from '../config/model-folder.ts';
 import type { ModelSettings } from '../config/models.ts';
 import { sum } from '../numerics/arithmetic.ts';
+import { InvalidConfig } from '../validation/invalid-config.ts';
 
 export interface ModelSize {
   /** Parameters that are trained, and stored in every checkpoint. */
@@ -84,7 +85,10 @@ interface Tensor {
   shape: number[];
 }
 
-/** The tensors of a Hugging Face folder, from the headers of its safetensors files; null if it has none. */
+/**
+ * The tensors of a Hugging Face folder, from the headers of its safetensors files; null if it has none.
+ * @throws InvalidConfig for another file in the place of one, such as the pointer of Git LFS
+ */
 function readTensors(folder: string): Tensor[] | null {
   if (!existsSync(folder)) return null;
   const files = readdirSync(folder).filter((name) => name.endsWith('.safetensors'));
@@ -94,14 +98,17 @@ function readTensors(folder: string): Tensor[] | null {
 function readHeader(path: string): Tensor[] {
   const file = openSync(path, 'r');
   try {
-    const length = Buffer.alloc(8);
-    readSync(file, length);
-    const header = Buffer.alloc(Number(length.readBigUInt64LE()));
+    const start = Buffer.alloc(8);
+    readSync(file, start);
+    const length = start.readBigUInt64LE();
+    if (length > fstatSync(file).size)
+      throw new InvalidConfig(`${path}: no safetensors file; put the file of the model there again`);
+    const header = Buffer.alloc(Number(length));
     readSync(file, header);
-    const entries = Object.entries(
-      JSON.parse(header.toString('utf8')) as Record<string, { shape?: number[] }>,
+    const tensors = parseModelJson<Record<string, { shape?: number[] }>>(path, header.toString('utf8'));
+    return Object.entries(tensors).flatMap(([name, { shape }]) =>
+      shape === undefined ? [] : [{ name, shape }],
     );
-    return entries.flatMap(([name, { shape }]) => (shape === undefined ? [] : [{ name, shape }]));
   } finally {
     closeSync(file);
   }

@@ -22,6 +22,7 @@ import type { Quotas } from '../../runs/quotas.ts';
 import { estimateResources } from '../../runs/resource-estimate.ts';
 import type { ResourceEstimate } from '../../runs/resource-estimate.ts';
 import type { World } from '../../worlds/world.ts';
+import { CliError } from '../context.ts';
 import { byteText, countText } from './text.ts';
 
 /** Everything that is known of a run before it starts. */
@@ -81,7 +82,7 @@ function tokenCounter(model: ModelSettings): TokenCounter | null {
     const counts = await python
       .run(['-c', TOKENIZE, file], { input: JSON.stringify(texts) })
       .catch((cause: unknown) => {
-        throw new Error(`${file}: ${(cause as Error).message}`, { cause });
+        throw new CliError(`${file}: ${(cause as Error).message}`);
       });
     return JSON.parse(counts) as number[];
   };
