@@ -10,7 +10,7 @@ export function show(value: unknown): string {
 }
 
 /** Addresses without their `user:password@`. */
-const withoutUser = (text: string): string => text.replaceAll(/(:\/\/)[^/\s"]*@/g, '$1***@');
+const withoutUser = (text: string): string => text.replaceAll(/(:\/\/)[^\s"]*@/g, '$1***@');
 
 /** A path as people write it: `world.baseLengths[1]`. */
 const dotted = (path: readonly PropertyKey[]): string =>
@@ -94,8 +94,11 @@ function allowed(issue: z.core.$ZodIssue, root: unknown, schema: JsonSchema): st
     return `allowed: ${issue.options.map(show).join(', ')}`;
   if (issue.code === 'too_big' && issue.maximum === Number.MAX_SAFE_INTEGER)
     return `expected a whole number of at most ${Number.MAX_SAFE_INTEGER}`;
-  // A pattern has its own message.
-  if (issue.code === 'invalid_format' && issue.format === 'regex') return issue.message;
+  if (issue.code === 'too_big' && (issue.origin === 'array' || issue.origin === 'string'))
+    return `expected at most ${issue.maximum} ${issue.origin === 'array' ? 'entries' : 'characters'}`;
+  // A pattern and a rule in code have their own messages.
+  if (issue.code === 'custom' || (issue.code === 'invalid_format' && issue.format === 'regex'))
+    return issue.message;
   return expectation(schemaAt(schema, root, issue.path) ?? {});
 }
 

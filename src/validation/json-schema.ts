@@ -109,6 +109,7 @@ function nounOfType(type: string, schema: JsonSchema): string {
 
 function text({ format, minLength }: JsonSchema): string {
   if (format === 'uri') return 'a URL such as "http://127.0.0.1:8000/v1"';
+  if (format === 'date') return 'a date such as "2026-11-22"';
   return minLength === undefined ? 'text' : 'text that is not empty';
 }
 
