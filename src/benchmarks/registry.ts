@@ -8,6 +8,7 @@ import { alfworld } from './alfworld/alfworld.ts';
 import { apiBank } from './api-bank/api-bank.ts';
 import { bamboogle } from './bamboogle/bamboogle.ts';
 import { bfcl } from './bfcl/bfcl.ts';
+import { SidecarFailed } from './suite.ts';
 import type { Benchmark, Missing, OpenSuite, Suite, SuiteHost, SuiteSettings } from './suite.ts';
 import { travelPlanner } from './travelplanner/travelplanner.ts';
 
@@ -38,11 +39,25 @@ export function selectSuites(all: readonly Benchmark[], names: readonly string[]
   return suites.filter((suite) => wanted.has(suite));
 }
 
-/** The suites of a worker. Each is opened once, since engines take seconds to start. */
+/** A suite that nobody has used for so long is closed: it may have a process. */
+const UNUSED_MS = 10 * 60_000;
+
+interface Opening {
+  key: string;
+  opening: Promise<OpenSuite | Missing>;
+  users: number;
+  timer?: NodeJS.Timeout;
+}
+
+/**
+ * The suites of a worker. Each is opened once, since engines take seconds to start, and closed when it is no
+ * longer used.
+ */
 export class SuiteLoader {
   readonly benchmarks: readonly Benchmark[];
   readonly #host: SuiteHost;
-  readonly #open = new Map<string, Promise<OpenSuite | Missing>>();
+  readonly #openings = new Map<string, Opening>();
+  readonly #byOpened = new WeakMap<OpenSuite, Opening>();
 
   constructor(benchmarks: readonly Benchmark[], host: SuiteHost) {
     this.benchmarks = benchmarks;
@@ -57,28 +72,63 @@ export class SuiteLoader {
   /** An opened suite, or what it lacks; a suite that lacks something is opened again the next time. */
   async open(suite: Suite, settings: SuiteSettings): Promise<OpenSuite | Missing> {
     const key = hashOf({ name: suite.name, settings });
-    const opening = this.#open.get(key) ?? suite.open(this.#host, settings);
-    this.#open.set(key, opening);
+    const opening = this.#openings.get(key) ?? { key, opening: suite.open(this.#host, settings), users: 0 };
+    this.#openings.set(key, opening);
     try {
-      const opened = await opening;
-      if ('missing' in opened) this.#open.delete(key);
+      const opened = await opening.opening;
+      if ('missing' in opened) this.#openings.delete(key);
+      else {
+        this.#byOpened.set(opened, opening);
+        this.#countUsers(opened, 0);
+      }
       return opened;
     } catch (error) {
-      this.#open.delete(key);
+      this.#openings.delete(key);
       throw error;
     }
   }
 
-  /** Closes a suite whose engine has failed, so that the next attempt opens it again. Idempotent. */
-  async discard(failed: OpenSuite): Promise<void> {
-    for (const [key, opening] of this.#open)
-      if ((await opening.catch(() => undefined)) === failed) this.#open.delete(key);
-    await failed.close();
+  /**
+   * Runs an attempt with an opened suite. If the engine fails, the suite is closed, so that the next attempt opens it
+   * again; also if the attempt is given up, since the engine may hang.
+   */
+  async using<Result>(
+    opened: OpenSuite,
+    givenUp: AbortSignal,
+    attempt: () => Promise<Result>,
+  ): Promise<Result> {
+    givenUp.throwIfAborted();
+    const discard = (): void => void this.#discard(opened);
+    givenUp.addEventListener('abort', discard, { once: true });
+    this.#countUsers(opened, 1);
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof SidecarFailed) await this.#discard(opened);
+      throw error;
+    } finally {
+      givenUp.removeEventListener('abort', discard);
+      this.#countUsers(opened, -1);
+    }
+  }
+
+  #countUsers(opened: OpenSuite, change: -1 | 0 | 1): void {
+    const opening = this.#byOpened.get(opened)!;
+    clearTimeout(opening.timer);
+    opening.users += change;
+    if (opening.users === 0) opening.timer = setTimeout(() => void this.#discard(opened), UNUSED_MS).unref();
+  }
+
+  /** Idempotent. */
+  async #discard(opened: OpenSuite): Promise<void> {
+    const opening = this.#byOpened.get(opened)!;
+    if (this.#openings.get(opening.key) === opening) this.#openings.delete(opening.key);
+    await opened.close();
   }
 
   async close(): Promise<void> {
-    const all = await Promise.allSettled(this.#open.values());
-    this.#open.clear();
+    const all = await Promise.allSettled([...this.#openings.values()].map(({ opening }) => opening));
+    this.#openings.clear();
     for (const opened of all)
       if (opened.status === 'fulfilled' && 'cases' in opened.value) await opened.value.close();
   }

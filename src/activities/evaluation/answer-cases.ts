@@ -1,4 +1,3 @@
-import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import { runInLockstep } from '../../evaluation/lockstep.ts';
@@ -39,7 +38,8 @@ export function createAnswerCases(dependencies: Dependencies) {
         throw new InvalidConfig(
           `evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`,
         );
-      try {
+      const { signal, stalled } = dependencies.activityContext();
+      return dependencies.suites.using(opened, AbortSignal.any([signal, stalled]), async () => {
         await using session = await AnswerSession.open(dependencies, work, {
           evaluation,
           policy,
@@ -47,10 +47,7 @@ export function createAnswerCases(dependencies: Dependencies) {
         });
         const answers = await dependencies.store.putRecords(answerCases(session, opened, cases));
         return { answers, ...session.counts };
-      } catch (error) {
-        if (error instanceof SidecarFailed) await dependencies.suites.discard(opened);
-        throw error;
-      }
+      });
     });
   };
 }

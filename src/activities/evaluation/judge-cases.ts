@@ -1,5 +1,4 @@
 import { collect } from '../../async/streams.ts';
-import { SidecarFailed } from '../../benchmarks/suite.ts';
 import type { CaseVerdict, OpenSuite } from '../../benchmarks/suite.ts';
 import { JournaledClient } from '../../rollouts/journaled-client.ts';
 import { runOnce } from '../../runtime/run-once.ts';
@@ -48,13 +47,11 @@ export function createJudgeCases(dependencies: Dependencies) {
         },
       );
       const size = opened.judgeBatchSize ?? DEFAULT_BATCH_SIZE;
-      try {
+      const { signal, stalled } = dependencies.activityContext();
+      await dependencies.suites.using(opened, AbortSignal.any([signal, stalled]), async () => {
         while (lines.length < answers.length)
           lines.push(...(await client.complete(answers.slice(lines.length, lines.length + size))));
-      } catch (error) {
-        if (error instanceof SidecarFailed) await dependencies.suites.discard(opened);
-        throw error;
-      }
+      });
       return await dependencies.store.putRecords(lines);
     });
   };
