@@ -6,6 +6,7 @@ import { csvRows } from '../../src/benchmarks/travelplanner/data/csv.ts';
 import { databaseFiles, flightTable } from '../../src/benchmarks/travelplanner/data/database.ts';
 import { tablesFrom } from '../../src/benchmarks/travelplanner/data/train-sandbox.ts';
 import type { Reference } from '../../src/benchmarks/travelplanner/data/train-sandbox.ts';
+import { openValidation } from '../../src/benchmarks/travelplanner/data/validation.ts';
 import { pythonText } from '../../src/benchmarks/travelplanner/prompts/data-text.ts';
 import { travelPlanner } from '../../src/benchmarks/travelplanner/travelplanner.ts';
 import {
@@ -91,6 +92,20 @@ describe('the validation split', () => {
     });
   });
 
+  it('is read once for all suites that have it open', async () => {
+    await writeFile(file('validation.csv'), csv(queries));
+    const suites = travelPlanner.suites.filter(({ name }) => name.startsWith('travelplanner_validation'));
+    const opened = await Promise.all(
+      suites.flatMap((each) => [
+        each.open(hostWith(downloads), settings('prompt')),
+        each.open(hostWith(downloads), settings('native')),
+      ]),
+    );
+    const later = await suite.open(hostWith(downloads), settings('prompt'));
+    const cases = new Set([...opened, later].map((each) => ('cases' in each ? each.cases : null)));
+    expect([cases.size, [...cases][0]!.length]).toEqual([1, 180]);
+  });
+
   it('is judged from the official files, with its own denominators', async () => {
     await writeFile(file('validation.csv'), csv(queries));
     const opened = await suite.open(hostWith(downloads), settings('prompt'));
@@ -139,9 +154,7 @@ describe('the validation split', () => {
       file('validation.csv'),
       csv(queries.with(2, { ...queries[2]!, local_constraint: '__import__("os")' })),
     );
-    await expect(suite.open(hostWith(downloads), settings('prompt'))).rejects.toThrow(
-      /query 3 cannot be read/u,
-    );
+    await expect(openValidation(file())).rejects.toThrow(/query 3 cannot be read/u);
   });
 });
 

@@ -3,7 +3,7 @@ import { findPlan, planVerdict, travelCaseVerdict } from './case-verdict.ts';
 import type { PlanResponse } from './case-verdict.ts';
 import type { PlannerTask, Split, SplitName } from './data/task.ts';
 import { openTrain } from './data/train.ts';
-import { openValidation } from './data/validation.ts';
+import { createValidationCache } from './data/validation.ts';
 import { officialVerdict } from './official/verdict.ts';
 import { plannerQuestion } from './prompts/planner.ts';
 import { officialRates } from './rates.ts';
@@ -21,6 +21,8 @@ const splits: Record<SplitName, string> = {
   train: '45 train tasks, whole and offline',
   validation: '180 validation tasks, with the database that you download',
 };
+
+const openValidation = createValidationCache();
 
 /** A split in one of the benchmark's two modes. */
 export function travelSuite(split: SplitName, mode: Mode): Suite<PlannerTask, PlanResponse> {

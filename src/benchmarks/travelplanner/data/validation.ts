@@ -50,6 +50,25 @@ export async function openValidation(folder: string): Promise<Split | Missing> {
   };
 }
 
+/** Opens the split of a folder once for all who use it: the database has 3.8 million flights. */
+export function createValidationCache(): typeof openValidation {
+  const reading = new Map<string, Promise<Split | Missing>>();
+  const opened = new Map<string, WeakRef<Split>>();
+  return async (folder) => {
+    const known = opened.get(folder)?.deref();
+    if (known !== undefined) return known;
+    const split = reading.get(folder) ?? openValidation(folder);
+    reading.set(folder, split);
+    try {
+      const read = await split;
+      if (!('missing' in read)) opened.set(folder, new WeakRef(read));
+      return read;
+    } finally {
+      reading.delete(folder);
+    }
+  };
+}
+
 function readRow(
   row: Readonly<Record<string, string>>,
   idx: number,
