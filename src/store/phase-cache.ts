@@ -1,5 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { runIdPattern, runIdRule } from '../config/run-id.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { atomicCreate, temporaryName } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
@@ -133,7 +134,8 @@ export function checkKey(key: PhaseKey): PhaseKey {
       `Key of a phase has ${wrong} ${JSON.stringify(key[wrong])}: expected epoch and shard from 0, a ` +
         'phase such as train-agent, and a sha256 as inputHash.',
     );
-  checkRunId(key.experiment);
+  // What is no run has a name that none can have: `_nightly-curriculum`.
+  checkRunId(key.experiment.replace(/^_/, ''));
   return key;
 }
 
@@ -150,13 +152,12 @@ function readRecord(key: PhaseKey, text: string): KeyRecord | undefined {
   return record !== undefined && hashOf(record.key) === hashOf(plainKey(key)) ? record : undefined;
 }
 
-export const isRunId = (id: string): boolean => /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,79}$/.test(id);
+export const isRunId = (id: string): boolean => runIdPattern.test(id);
 
 /** Returns the id of an experiment. @throws InvalidConfig if it cannot be a workflow id and a folder name */
 export function checkRunId(id: string): string {
   if (isRunId(id)) return id;
   throw new InvalidConfig(
-    `Experiment id ${JSON.stringify(id)} cannot be used: it takes 1 to 80 letters, digits, dots, ` +
-      'underscores and hyphens, and no leading dot. Give another id.',
+    `Experiment id ${JSON.stringify(id)} cannot be used: it takes ${runIdRule}. Give another id.`,
   );
 }

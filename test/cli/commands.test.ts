@@ -36,6 +36,7 @@ describe('bad input: one message, exit code 2, nothing started and nothing writt
     }
     throw new Error('the file is good');
   };
+  const gold = ['--policy', 'gold', '--suite', 'bamboogle_closedbook'];
   const good = (): string => file('good.json', JSON.stringify(exampleFile));
   const cases: Record<string, { args: () => string[]; message: () => string }> = {
     'a file that is not there': {
@@ -93,6 +94,37 @@ describe('bad input: one message, exit code 2, nothing started and nothing writt
       args: () => ['dashboard', '--port', '70000'],
       message: () => 'genenv: --port: got "70000"; expected a whole number from 0 to 65535',
     },
+    'an id that no comparison can have': {
+      args: () => ['compare', 'experiments/compare-tiny.json', '--id', 'x'.repeat(41)],
+      message: () => `genenv: --id: got "${'x'.repeat(41)}"; expected 1 to 40 letters`,
+    },
+    'an id that no evaluation can have': {
+      args: () => ['evaluate', ...gold, '--id', '_x'],
+      message: () => 'genenv: --id: got "_x"; expected 1 to 68 letters',
+    },
+    'an evaluation that is not there': {
+      args: () => ['rescore', 'nope'],
+      message: () => 'genenv: evaluation: got "nope"; there is none of that id that has ended',
+    },
+    ...Object.fromEntries(
+      Object.entries({
+        '--temperature: got "hot"; expected a number': [...gold, '--temperature', 'hot'],
+        '--temperature: got ""; expected a number': [...gold, '--temperature', ''],
+        '--api: got "chat" without --policy': ['experiments/evaluate-gold.json', '--api', 'chat'],
+        '--api-key-env: got "KEY" without --policy': [
+          'experiments/evaluate-gold.json',
+          '--api-key-env',
+          'KEY',
+        ],
+        '--api-key-env: got "KEY" without --base-url': [...gold, '--api-key-env', 'KEY'],
+        '--api: got "chat" without a model': [...gold, '--api', 'chat'],
+        '--search-key-env: got "KEY" without --search-url': [...gold, '--search-key-env', 'KEY'],
+        '--judge-key-env: got "KEY" without --judge-url': [...gold, '--judge-key-env', 'KEY'],
+      }).map(([message, args]) => [
+        message,
+        { args: () => ['evaluate', ...args], message: () => `genenv: ${message}` },
+      ]),
+    ),
   };
   test.each(Object.entries(cases))('%s', async (_, { args, message }) => {
     const { code, out, err } = await genenv(args(), { GENENV_HOME: home });
@@ -215,6 +247,14 @@ describe('a home with a finished run', () => {
       arm: 'genenv-tuned',
       progress: null,
     });
+    const epochs = await genenv(['status', 'half', '--epochs', '--json'], { GENENV_HOME: home });
+    expect((JSON.parse(epochs.out) as object[]).at(-1)).toMatchObject({
+      epoch: 3,
+      metrics: { 'env/success_rate': expect.any(Number) as number },
+      seconds: { epoch: expect.any(Number) as number },
+    });
+    const watched = await genenv(['status', 'half', '--epochs', '--watch'], { GENENV_HOME: home });
+    expect(watched).toMatchObject({ code: 2, out: '' });
     const { code, err } = await genenv(['status', 'nope'], { GENENV_HOME: home });
     expect(err).toContain('has no such run; there are: done, half');
     expect(code).toBe(2);

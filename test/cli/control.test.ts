@@ -47,7 +47,7 @@ const waitForEnd = (run = id) =>
 const state = async () =>
   JSON.parse((await say('status', id, '--json')).out) as {
     state: string;
-    goOn: string | null;
+    resumeCommand: string | null;
     retunes: unknown[];
   };
 
@@ -60,7 +60,7 @@ describe('genenv', () => {
         err: '',
         out: `${id} is paused. The phase under way continues to its end.\nTo resume: npx genenv resume ${id}\n`,
       });
-      expect(await state()).toMatchObject({ state: 'paused', goOn: `npx genenv resume ${id}` });
+      expect(await state()).toMatchObject({ state: 'paused', resumeCommand: `npx genenv resume ${id}` });
       const retuned = JSON.parse((await say('retune', id, 'difficulty.alpha=0.4', '--json')).out) as {
         fromEpoch: number;
         settings: Record<string, number>;
@@ -96,7 +96,7 @@ describe('genenv', () => {
         `${id} stops after the epoch under way.\nTo resume after that: npx genenv resume ${id}\n`,
       );
       await waitForEnd();
-      expect(await state()).toMatchObject({ state: 'stopped', goOn: `npx genenv resume ${id}` });
+      expect(await state()).toMatchObject({ state: 'stopped', resumeCommand: `npx genenv resume ${id}` });
     },
     4 * MINUTES,
   );
@@ -141,7 +141,7 @@ describe('genenv', () => {
         err: expect.stringContaining(`${id} was cancelled`) as string,
       });
       expect((await describeWorkflow()).status.name).toBe('CANCELLED');
-      expect(await state()).toMatchObject({ state: 'cancelled', goOn: `npx genenv resume ${id}` });
+      expect(await state()).toMatchObject({ state: 'cancelled', resumeCommand: `npx genenv resume ${id}` });
     },
     4 * MINUTES,
   );

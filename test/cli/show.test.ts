@@ -69,6 +69,14 @@ describe('plain lines', () => {
     ]);
   });
 
+  test('each note once, though a run keeps only its last ones', () => {
+    const all = ['a', 'b', 'b', 'c', 'd', 'd'];
+    const printed = lines(
+      ...[1, 2, 3, 4, 6].map((count) => makeProgress({ notes: all.slice(0, count).slice(-3) })),
+    );
+    expect(printed.filter((line) => line.startsWith('note: '))).toEqual(all.map((note) => `note: ${note}`));
+  });
+
   test('epochs that ended between two looks have their lines too, and the last one', () => {
     const printed = lines(
       makeProgress({ epoch: 1, recentSuccessRates: [] }),

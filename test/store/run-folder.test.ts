@@ -7,12 +7,12 @@ import { InvalidArtifact } from '../../src/store/errors.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test.each(['a', 'night-1', '2026-07-01_lr.1e-4', '-x', 'x'.repeat(80)])('%s is an id', async (id) => {
+test.each(['a', 'night-1', '2026-07-01_lr.1e-4', 'x'.repeat(80)])('%s is an id', async (id) => {
   const root = await temporaryFolder();
   expect(new RunFolder(root, id).path).toBe(join(root, id));
 });
 
-test.each(['', '.', '..', '.hidden', 'a/b', '../a', 'a b', 'ä', 'a\n', 'x'.repeat(81)])(
+test.each(['', '.', '..', '.hidden', '-x', '_x', 'a/b', '../a', 'a b', 'ä', 'a\n', 'x'.repeat(81)])(
   '%j is no id',
   async (id) => {
     const root = await temporaryFolder();

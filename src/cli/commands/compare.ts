@@ -2,7 +2,13 @@ import type { Comparison } from '../../config/comparison.ts';
 import type { Usage } from '../../runs/costs.ts';
 import { exitCodes } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { addPricesOption, addTemporalOptions, requireDryRun, SERVED_ADDRESS } from '../lib/options.ts';
+import {
+  addPricesOption,
+  addTemporalOptions,
+  requireDryRun,
+  requireId,
+  SERVED_ADDRESS,
+} from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
 import { byteText, countText } from '../lib/text.ts';
 
@@ -50,12 +56,14 @@ export function addCompare({ program, context, exit }: CommandParts): void {
 
 /** Checks everything before it starts or writes anything. */
 async function compare(file: string, options: CompareOptions, context: CliContext): Promise<ExitCode> {
-  const { parseComparison } = await import('../../config/comparison.ts');
+  const { comparisonIdPattern, comparisonIdRule, parseComparison } =
+    await import('../../config/comparison.ts');
   const { readInputFile } = await import('../lib/read-file.ts');
   requireDryRun(options);
   const raw = await readInputFile('comparison file', file, 'experiments/compare-main.json');
   const comparison = parseComparison(raw);
   const id = options.id ?? comparison.name;
+  requireId(id, comparisonIdPattern, comparisonIdRule);
   if (options.dryRun === true) {
     context.print(await describeComparison(id, comparison, options.prices, context));
     return exitCodes.ok;
@@ -63,6 +71,7 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   const { carryRuns, saveRuns } = await import('../lib/carried-runs.ts');
   if (options.saveRuns !== undefined) return saveRuns(id, comparison, options.saveRuns, context);
   await carryRuns(id, comparison, options.runs ?? [], context);
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { runInSession } = await import('../lib/follow.ts');
   const { runComparison } = await import('../lib/run-comparison.ts');
   const { showComparison } = await import('../lib/comparison-results.ts');
@@ -79,13 +88,12 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   return runInSession(external, context, {
     use: { needs, own: id },
     page: `comparisons/${id}`,
-    resumeCommand: [
-      'npx genenv compare',
-      file,
-      ...(options.id === undefined ? [] : [`--id ${id}`]),
-      ...(options.docs === undefined ? [] : [`--docs ${options.docs}`]),
-      ...(options.runs ?? []).map((path) => `--runs ${path}`),
-    ].join(' '),
+    resumeCommand: commandLine(['compare', file], {
+      '--id': options.id,
+      '--docs': options.docs,
+      '--runs': options.runs,
+      ...temporalFlags(options),
+    }),
     follow: (session, interruption) => runComparison(session, { id, raw, comparison }, context, interruption),
     end: () => showComparison(id, options.docs, context),
   });

@@ -1,6 +1,6 @@
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
-import { addTemporalOptions, parseWholeNumber, SERVED_ADDRESS } from '../lib/options.ts';
+import { addTemporalOptions, parseWholeNumber, requireId, SERVED_ADDRESS } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
 
 interface EvaluateOptions extends TemporalOptions {
@@ -13,7 +13,7 @@ interface EvaluateOptions extends TemporalOptions {
   limit?: number;
   seed?: number;
   maxTokens?: number;
-  temperature?: string;
+  temperature?: number;
   toolFormat?: string;
   searchUrl?: string;
   searchKeyEnv?: string;
@@ -51,7 +51,7 @@ export function addEvaluate({ program, context, exit }: CommandParts): void {
     )
     .option('--limit <cases>', 'only the first cases of each suite', parseWholeNumber('--limit', 1))
     .option('--seed <seed>', 'seed of all sampling', parseWholeNumber('--seed', 0))
-    .option('--temperature <t>', 'sampling temperature (default 0)')
+    .option('--temperature <t>', 'sampling temperature (default 0)', parseTemperature)
     .option('--max-tokens <n>', 'most new tokens in an answer', parseWholeNumber('--max-tokens', 1))
     .option('--tool-format <format>', 'prompt (default) or native')
     .option('--search-url <url>', 'search endpoint of suites that search')
@@ -73,7 +73,8 @@ async function evaluate(
   options: EvaluateOptions,
   context: CliContext,
 ): Promise<ExitCode> {
-  const { parseEvaluation } = await import('../../config/evaluation.ts');
+  const { evaluationIdPattern, evaluationIdRule, parseEvaluation } =
+    await import('../../config/evaluation.ts');
   const { isObject } = await import('../../validation/json-schema.ts');
   const { runInSession } = await import('../lib/follow.ts');
   const { followEvaluation, startEvaluation } = await import('../lib/follow-evaluation.ts');
@@ -86,6 +87,7 @@ async function evaluate(
   const evaluation = parseEvaluation(raw);
   const { name, suites, policy } = evaluation;
   const id = options.id ?? name;
+  requireId(id, evaluationIdPattern, evaluationIdRule);
   const { benchmarks, selectSuites } = await import('../../benchmarks/registry.ts');
   selectSuites(benchmarks, suites);
   if (options.against !== undefined) await readResults(options.against, context);
@@ -127,7 +129,7 @@ async function mergeOptions(
   const overrides = {
     policy: policyFrom(options),
     suites: suite?.split(',').map((name) => name.trim()),
-    temperature: temperature === undefined ? undefined : Number(temperature),
+    temperature,
     maxTokens,
     seed,
     limit,
@@ -148,18 +150,16 @@ async function mergeOptions(
 }
 
 function searchFrom({ searchUrl, searchKeyEnv }: EvaluateOptions): object | undefined {
-  if (searchUrl === undefined) return undefined;
+  if (searchUrl === undefined) return requireAbsent('--search-key-env', searchKeyEnv, '--search-url');
   return { url: searchUrl, ...(searchKeyEnv !== undefined && { apiKeyEnv: searchKeyEnv }) };
 }
 
 function policyFrom({ policy, baseUrl, apiKeyEnv, api }: EvaluateOptions): object | undefined {
   const apiField = { ...(api !== undefined && { api }) };
   if (policy === undefined) {
-    if (baseUrl !== undefined)
-      throw badOption(
-        `--base-url: got ${JSON.stringify(baseUrl)} without --policy; expected the model’s name there`,
-      );
-    return undefined;
+    requireAbsent('--base-url', baseUrl, '--policy');
+    requireAbsent('--api-key-env', apiKeyEnv, '--policy');
+    return requireAbsent('--api', api, '--policy');
   }
   if (baseUrl !== undefined)
     return {
@@ -169,7 +169,11 @@ function policyFrom({ policy, baseUrl, apiKeyEnv, api }: EvaluateOptions): objec
       ...(apiKeyEnv !== undefined && { apiKeyEnv }),
       ...apiField,
     };
-  if (policy === 'gold') return { type: 'gold' };
+  requireAbsent('--api-key-env', apiKeyEnv, '--base-url');
+  if (policy === 'gold') {
+    requireAbsent('--api', api, 'a model');
+    return { type: 'gold' };
+  }
   const [, run, epoch] = /^([^@]*)(?:@(\d{1,6}))?$/.exec(policy) ?? [];
   if (run === undefined)
     throw badOption(
@@ -183,8 +187,20 @@ function judgeFrom({ judgeUrl, judgeModel, judgeKeyEnv }: EvaluateOptions): obje
   if ((judgeUrl === undefined) !== (judgeModel === undefined))
     throw badOption('--judge-model and --judge-url: got one of them; give both, or none');
   return judgeUrl === undefined
-    ? undefined
+    ? requireAbsent('--judge-key-env', judgeKeyEnv, '--judge-url')
     : { baseUrl: judgeUrl, model: judgeModel, ...(judgeKeyEnv !== undefined && { apiKeyEnv: judgeKeyEnv }) };
+}
+
+/** @throws CliError for an option that means nothing without another one */
+function requireAbsent(flag: string, value: string | undefined, without: string): undefined {
+  if (value !== undefined) throw badOption(`${flag}: got ${JSON.stringify(value)} without ${without}`);
+}
+
+function parseTemperature(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value))
+    throw badOption(`--temperature: got ${JSON.stringify(text)}; expected a number such as 0.7`);
+  return value;
 }
 
 const slug = (text: string): string =>

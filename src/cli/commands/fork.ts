@@ -51,10 +51,10 @@ async function forkRun(parent: string, options: ForkOptions, context: CliContext
     context.print(JSON.stringify(experiment, null, 2));
     return exitCodes.ok;
   }
-  const settings = options.set.map((assignment) => ` --set ${assignment}`).join('');
-  const command = `npx genenv fork ${parent} --epoch ${epoch}${settings}`;
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  const same = { '--epoch': epoch, '--set': options.set };
   context.print(`${id} starts from epoch ${epoch} of ${parent}. The same with the Temporal CLI:
-  ${command} --print > ${id}.json
+  ${commandLine(['fork', parent], same)} --print > ${id}.json
   temporal workflow start --type experiment --task-queue genenv --workflow-id ${id} --input-file ${id}.json`);
   const { externalTemporal } = await import('../lib/session.ts');
   const { startOrResume } = await import('../lib/start-experiment.ts');
@@ -63,8 +63,12 @@ async function forkRun(parent: string, options: ForkOptions, context: CliContext
     experiment,
     id,
     home,
-    resumeCommand: `npx genenv resume ${id}`,
-    restartCommand: `${command} --id ${id}-2`,
+    resumeCommand: commandLine(['resume', id], temporalFlags(options)),
+    restartCommand: commandLine(['fork', parent], {
+      ...same,
+      '--id': `${id}-2`,
+      ...temporalFlags(options),
+    }),
   };
   return startOrResume(request, externalTemporal(options, context.env), context);
 }

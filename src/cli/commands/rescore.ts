@@ -17,13 +17,17 @@ export function addRescore({ program, context, exit }: CommandParts): void {
 async function rescore(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
   const { runInSession } = await import('../lib/follow.ts');
   const { followEvaluation, startRescoring } = await import('../lib/follow-evaluation.ts');
-  const { showScores } = await import('../lib/scores.ts');
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  const { readResults, showScores } = await import('../lib/scores.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const { noNeeds } = await import('../../dev-stack/stack-needs.ts');
-  return runInSession(externalTemporal(options, context.env), context, {
+  const external = externalTemporal(options, context.env);
+  // Files on this machine say nothing about an evaluation whose workers are elsewhere.
+  if (external === null) await readResults(id, context);
+  return runInSession(external, context, {
     use: { needs: noNeeds, own: id },
     page: `evaluations/${id}`,
-    resumeCommand: `npx genenv rescore ${id}`,
+    resumeCommand: commandLine(['rescore', id], temporalFlags(options)),
     follow: async (session, interruption) => {
       const handle = await startRescoring(session.client, id);
       return followEvaluation(session, { id, handle }, context, interruption);

@@ -35,6 +35,7 @@ async function resumeRun(id: string, options: ResumeOptions, context: CliContext
   }
   const { parseExperiment } = await import('../../config/parse-experiment.ts');
   const { requireRun } = await import('../../runs/run-overview.ts');
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const { startOrResume } = await import('../lib/start-experiment.ts');
   const home = homeFolder(context.env);
@@ -46,8 +47,11 @@ async function resumeRun(id: string, options: ResumeOptions, context: CliContext
     id,
     home,
     only: options.only === true,
-    resumeCommand: `npx genenv resume ${id}`,
-    restartCommand: `npx genenv run ${folder.experimentFile} --id ${id}-2`,
+    resumeCommand: commandLine(['resume', id], { '--only': options.only, ...temporalFlags(options) }),
+    restartCommand: commandLine(['run', folder.experimentFile], {
+      '--id': `${id}-2`,
+      ...temporalFlags(options),
+    }),
     onAttached: resumeIfPaused,
   };
   return startOrResume(request, externalTemporal(options, context.env), context);

@@ -63,7 +63,15 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
     context.print(await describeRun(experiment, options.prices, context));
     return exitCodes.ok;
   }
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { startOrResume } = await import('../lib/start-experiment.ts');
+  const command = (otherId: string | undefined): string =>
+    commandLine(['run', file], {
+      '--id': otherId,
+      '--only': options.only,
+      '--track': options.track,
+      ...temporalFlags(options),
+    });
   const request = {
     raw,
     experiment,
@@ -71,8 +79,8 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
     home: homeFolder(context.env),
     only: options.only === true,
     trackers,
-    resumeCommand: `npx genenv run ${file}${id === experiment.name ? '' : ` --id ${id}`}`,
-    restartCommand: `npx genenv run ${file} --id ${id}-2`,
+    resumeCommand: command(id === experiment.name ? undefined : id),
+    restartCommand: command(`${id}-2`),
   };
   return startOrResume(request, external, context);
 }

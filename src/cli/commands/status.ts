@@ -36,8 +36,13 @@ async function status(
 ): Promise<ExitCode> {
   const { connectIfReachable } = await import('../lib/session.ts');
   const home = homeFolder(context.env);
+  if (options.epochs === true && options.watch === true)
+    throw new CliError(
+      '--watch: shows no table of epochs; leave out one of --watch and --epochs',
+      exitCodes.badInput,
+    );
   const kind = id === undefined ? 'all' : await kindOf(home, id, options);
-  if (options.epochs === true) return printEpochs(id, home, context);
+  if (options.epochs === true) return printEpochs(id, home, options, context);
   const client = await connectIfReachable(options, context);
   const readText = (): Promise<string> => {
     if (id === undefined) return overviewText(client, options, context);
@@ -64,13 +69,18 @@ async function kindOf(home: string, id: string, { epochs }: StatusOptions): Prom
   return 'run';
 }
 
-async function printEpochs(id: string | undefined, home: string, { print }: CliContext): Promise<ExitCode> {
+async function printEpochs(
+  id: string | undefined,
+  home: string,
+  { json }: StatusOptions,
+  { print }: CliContext,
+): Promise<ExitCode> {
   if (id === undefined)
     throw new CliError('--epochs needs the id of a run: genenv status RUN --epochs', exitCodes.badInput);
   const { loadRun } = await import('../../report/load-run.ts');
-  const { epochTable } = await import('../lib/epoch-table.ts');
+  const { epochLines, epochTable } = await import('../lib/epoch-table.ts');
   const { rows } = await loadRun({ home, runId: id });
-  print(epochTable(rows));
+  print(json === true ? JSON.stringify(epochLines(rows), null, 2) : epochTable(rows));
   return exitCodes.ok;
 }
 

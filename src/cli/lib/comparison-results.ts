@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { curvesSvg } from '../../comparison/curves-svg.ts';
 import { primaryVerdictText } from '../../comparison/primary-markdown.ts';
 import { runMetrics } from '../../comparison/run-metrics.ts';
-import { differenceText, estimateText, pText } from '../../comparison/seed-estimates.ts';
+import { metricCell } from '../../comparison/metric-cell.ts';
+import { differenceText, pText } from '../../comparison/seed-estimates.ts';
 import type { PrimaryResult } from '../../comparison/primary.ts';
 import type { Summary } from '../../comparison/summary.ts';
 import { ComparisonFolder } from '../../runs/result-folders.ts';
@@ -56,17 +57,15 @@ function resultsTable({ primary, arms, against, baseline, threshold, notes }: Su
     'in the band',
   ]);
   const differenceByArm = new Map(against[0]?.rows.map(({ arm, differences }) => [arm, differences.area]));
-  for (const { arm, figures } of arms) {
-    const { area, finalHeldOut, rolloutsToThreshold, residence } = figures;
+  for (const summary of arms)
     table.push([
-      arm,
-      estimateText(area),
-      differenceText(differenceByArm.get(arm) ?? null).replaceAll('**', ''),
-      estimateText(finalHeldOut),
-      estimateText(rolloutsToThreshold, 'count'),
-      estimateText(residence),
+      summary.arm,
+      metricCell(summary, 'area'),
+      differenceText(differenceByArm.get(summary.arm) ?? null).replaceAll('**', ''),
+      ...(['finalHeldOut', 'rolloutsToThreshold', 'residence'] as const).map((metric) =>
+        metricCell(summary, metric),
+      ),
     ]);
-  }
   return [...primary.map(primaryLine), table.toString(), ...notes].join('\n');
 }
 

@@ -15,6 +15,10 @@ const metricColumns = {
 /** Seconds below which a phase gets no column in the table. */
 const SHORTEST_PHASE = 2;
 
+/** The epochs of a run as JSON: all metrics, and the seconds of each phase. */
+export const epochLines = (rows: readonly EpochRow[]) =>
+  rows.map(({ epoch, at, metrics, time, notes }) => ({ epoch, at, metrics, seconds: time, notes }));
+
 /**
  * A table of the epochs of a run: what each came to, and the seconds of its phases. Phases that are short in
  * every epoch are left out. Epoch 0 is the preparation.

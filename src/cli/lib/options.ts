@@ -75,6 +75,11 @@ export const addRunCommand = (
 /** Collects an option that may be given several times. */
 export const collectOption = (text: string, collected: string[]): string[] => [...collected, text];
 
+/** @throws CliError if an id cannot be one of its kind */
+export function requireId(id: string, pattern: RegExp, rule: string): void {
+  if (!pattern.test(id)) throw new CliError(`--id: got ${JSON.stringify(id)}; ${rule}`, exitCodes.badInput);
+}
+
 /** Reads an option that takes a whole number. @throws CliError */
 export const parseWholeNumber =
   (flag: string, min: number, max = Infinity) =>

@@ -34,7 +34,7 @@ export class ProgressLines {
   readonly #outages: OutageLines;
   #phase = '';
   #committed: number | null = null;
-  #notes = 0;
+  #notes: readonly string[] = [];
   #status: Progress['status'] | undefined;
 
   constructor(print: (line: string) => void) {
@@ -72,9 +72,18 @@ export class ProgressLines {
   }
 
   #newNotes({ notes }: Progress): void {
-    for (const note of notes.slice(Math.min(this.#notes, notes.length))) this.#print(`note: ${note}`);
-    this.#notes = notes.length;
+    for (const note of notes.slice(countKept(this.#notes, notes))) this.#print(`note: ${note}`);
+    this.#notes = notes;
   }
+}
+
+/** How many of some notes were the last ones of an earlier look: a run keeps only its last notes. */
+function countKept(before: readonly string[], notes: readonly string[]): number {
+  const isKept = (count: number): boolean =>
+    notes.slice(0, count).every((note, index) => note === before[before.length - count + index]);
+  let count = Math.min(before.length, notes.length);
+  while (!isKept(count)) count -= 1;
+  return count;
 }
 
 function epochLine(progress: Progress, epoch: number, last: number): string {

@@ -43,7 +43,7 @@ export interface RunStatus {
   /** Training jobs that it waits for. */
   jobs: JobStatus[];
   /** Command that resumes it; null while it runs, and when it is finished. */
-  goOn: string | null;
+  resumeCommand: string | null;
   folder: string;
 }
 
@@ -70,7 +70,7 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
         client !== null && current.state === 'running'
           ? await currentJobs(client, folder.id, current.progress?.epoch ?? (run.epoch ?? 0) + 1)
           : [],
-      goOn: resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null,
+      resumeCommand: resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null,
       arm: armName(run.experiment.arm),
       epoch: run.epoch ?? 0,
       epochs: run.experiment.epochs,
@@ -125,7 +125,7 @@ const unreadableRun = (folder: RunFolder): RunStatus => ({
   retunes: [],
   requests: [],
   jobs: [],
-  goOn: null,
+  resumeCommand: null,
   folder: folder.path,
 });
 
@@ -167,8 +167,8 @@ const requestsText = (requests: RunStatus['requests']): string =>
     .map(({ request, identity, time }) => `${timeText(time)} UTC: ${request}, ${identity}`)
     .join(`\n${' '.repeat(NAME_WIDTH)}`);
 
-function stateText({ state, goOn, progress }: RunStatus): string {
-  if (goOn !== null) return `${state}; to resume: ${goOn}`;
+function stateText({ state, resumeCommand, progress }: RunStatus): string {
+  if (resumeCommand !== null) return `${state}; to resume: ${resumeCommand}`;
   return progress?.waiting ? `${state}, ${outageText(progress.waiting)}` : state;
 }
 

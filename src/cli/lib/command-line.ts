@@ -1,0 +1,23 @@
+import type { TemporalOptions } from './options.ts';
+
+type Value = string | number | boolean | readonly string[] | undefined;
+
+/** A `genenv` command as a person enters it in a shell; options that were not given are left out. */
+export function commandLine(words: readonly string[], options: Record<string, Value>): string {
+  const given = Object.entries(options).flatMap(([flag, value]) => {
+    if (value === undefined || value === false) return [];
+    if (value === true) return [flag];
+    return [value].flat().flatMap((one) => [flag, String(one)]);
+  });
+  return ['npx', 'genenv', ...words, ...given].map(shellWord).join(' ');
+}
+
+/** The options that name a server, for the same command again. */
+export const temporalFlags = ({ address, namespace, profile }: TemporalOptions): Record<string, Value> => ({
+  '--address': address,
+  '--namespace': namespace,
+  '--profile': profile,
+});
+
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
