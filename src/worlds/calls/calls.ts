@@ -1,6 +1,7 @@
 import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
-import { classifyCallsFailure, createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
+import { classifyCallsFailure } from '../json-tasks/failure-class.ts';
+import { createJsonTaskWorld } from '../json-tasks/json-task-world.ts';
 import type { JsonTaskDefinition } from '../json-tasks/json-task-world.ts';
 import { plainWords } from '../json-tasks/plain-words.ts';
 import type { LineTasks, OwnTasks } from '../json-tasks/tasks-file.ts';

@@ -13,8 +13,10 @@ import type {
   Verdict,
   World,
 } from '../world.ts';
+import type { FailureClass } from './failure-class.ts';
 import { framePrompt, repairPrompt, simulatorFormat, variationPrompt, voteSolver } from './prompts.ts';
 import type { JsonTaskSettings, TasksFile, VoteSettings, WordingSettings } from './settings.ts';
+import { tallyVotes } from './tally-votes.ts';
 import { readTasksFile } from './tasks-file.ts';
 import type { LineTasks, OwnTasks } from './tasks-file.ts';
 import { parseUntrustedJson } from './untrusted-json.ts';
@@ -237,30 +239,11 @@ function labelVote<Task>(
     needed: () => true,
     tally: (spec, answers) => {
       const task = JSON.parse(spec) as Task;
-      const dissenting = answers.filter((answer) => definition.score(task, answer).reward < 1);
-      const countAgreeing = (answer: string): number =>
-        dissenting.filter((dissenter) => answersAgree(task, answer, dissenter)).length;
-      return {
-        agreeing: answers.length - dissenting.length,
-        disputed: dissenting.some((answer) => countAgreeing(answer) > answers.length / 2),
-      };
+      return tallyVotes(
+        answers,
+        (answer) => definition.score(task, answer).reward === 1,
+        (left, right) => answersAgree(task, left, right),
+      );
     },
   };
-}
-
-/** What is wrong with an answer, for the simulator's history. */
-export type FailureClass = 'no parse' | 'wrong tool' | 'wrong argument' | 'wrong answer';
-
-type Named = { name: string };
-
-/**
- * Failure class of calls that differ from the expected ones: other tools (in any order), or other arguments.
- */
-export function classifyCallsFailure(
-  expected: readonly Named[],
-  made: readonly Named[] | undefined,
-): FailureClass {
-  if (made === undefined) return 'no parse';
-  const names = (calls: readonly Named[]): string => JSON.stringify(calls.map(({ name }) => name).sort());
-  return names(made) === names(expected) ? 'wrong argument' : 'wrong tool';
 }

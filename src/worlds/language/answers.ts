@@ -1,8 +1,8 @@
 import { exactMatch, exactTextMatch, softSimilarity } from '../../coevolution/answer-rewards.ts';
 import type { Action } from '../../coevolution/answer-rewards.ts';
 import type { RandomStream } from '../../numerics/random.ts';
-import { classifyCallsFailure } from '../json-tasks/json-task-world.ts';
-import type { FailureClass } from '../json-tasks/json-task-world.ts';
+import { classifyCallsFailure } from '../json-tasks/failure-class.ts';
+import type { FailureClass } from '../json-tasks/failure-class.ts';
 import { plainWords } from '../json-tasks/plain-words.ts';
 import { parseUntrustedJson } from '../json-tasks/untrusted-json.ts';
 import type { ComparedTexts, Verdict } from '../world.ts';

@@ -1,4 +1,5 @@
 import { exactMatch, exactTextMatch, softSimilarity } from '../../coevolution/answer-rewards.ts';
+import { tallyVotes } from '../json-tasks/tally-votes.ts';
 import type { LabelVote } from '../world.ts';
 import { finalAnswer, scoreResponse, toolCall } from './answers.ts';
 import type { LanguageSettings } from './settings.ts';
@@ -18,15 +19,11 @@ export function labelVote(settings: LanguageSettings): LabelVote | undefined {
     needed: (spec) => languageTask(spec).evaluation.kind !== 'execution',
     tally: (spec, responses) => {
       const task = languageTask(spec);
-      const agrees = (response: string): boolean =>
-        scoreResponse(task, response, settings).reward >= settings.similarAt;
-      const dissenting = responses.filter((response) => !agrees(response));
-      const countAgreeing = (response: string): number =>
-        dissenting.filter((dissenter) => sameAnswer(task, response, dissenter, settings.similarAt)).length;
-      return {
-        agreeing: responses.length - dissenting.length,
-        disputed: dissenting.some((response) => countAgreeing(response) > responses.length / 2),
-      };
+      return tallyVotes(
+        responses,
+        (response) => scoreResponse(task, response, settings).reward >= settings.similarAt,
+        (left, right) => sameAnswer(task, left, right, settings.similarAt),
+      );
     },
   };
 }

@@ -1,6 +1,6 @@
 import { literalOrCall, NestedCall, readPythonCalls, writePythonCalls } from '../calls/call-formats.ts';
 import type { Call } from '../calls/task-schema.ts';
-import type { FailureClass } from '../json-tasks/json-task-world.ts';
+import type { FailureClass } from '../json-tasks/failure-class.ts';
 import type { Verdict } from '../world.ts';
 import { isCall, listCalls, programKey } from './program.ts';
 import type { Argument, Program, ProgramCall } from './program.ts';
