@@ -22,7 +22,11 @@ function hangingSums(
       setImmediate(onHang);
       return promise;
     };
-    return { ...opened, [activity]: hang, close: async () => reject(new SidecarFailed('killed')) };
+    const close = () => {
+      reject(new SidecarFailed('killed'));
+      return Promise.resolve();
+    };
+    return { ...opened, [activity]: hang, close };
   };
   return {
     ...benchmark,
@@ -58,8 +62,13 @@ it.each([
     suites: planned,
     shards,
   } = await planEvaluation({ id: 'some', file: file() });
-  const [{ suite: _, ...range }] = shards as [(typeof shards)[number]];
-  const input = { id: 'some', evaluation, identity, suite: planned[0] as ReadySuite, ...range };
+  const input = {
+    ...shards[0]!,
+    id: 'some',
+    evaluation,
+    identity,
+    suite: planned[0] as ReadySuite,
+  };
   const hung = activitiesOf({ [ending]: givenUp.signal });
   if (hangsIn === 'attempt') await expect(hung.answerCases(input)).rejects.toThrow(/given up|killed/);
   const { answers } = await answerCases(input);

@@ -17,7 +17,11 @@ function someLoader() {
     refuses: () => null,
     open: () => {
       counts.opened += 1;
-      return Promise.resolve({ cases: [], close: async () => void counts.closed++ } as unknown as OpenSuite);
+      const close = () => {
+        counts.closed += 1;
+        return Promise.resolve();
+      };
+      return Promise.resolve({ cases: [], close } as unknown as OpenSuite);
     },
   };
   const loader = new SuiteLoader([{ name: 'some', suites: [suite] }], hostWith('/nowhere'));

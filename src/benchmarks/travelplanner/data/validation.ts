@@ -55,8 +55,8 @@ export function createValidationCache(): typeof openValidation {
   const reading = new Map<string, Promise<Split | Missing>>();
   const opened = new Map<string, WeakRef<Split>>();
   return async (folder) => {
-    const known = opened.get(folder)?.deref();
-    if (known !== undefined) return known;
+    const held = opened.get(folder)?.deref();
+    if (held !== undefined) return held;
     const split = reading.get(folder) ?? openValidation(folder);
     reading.set(folder, split);
     try {
