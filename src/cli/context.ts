@@ -69,4 +69,5 @@ export function processContext(): CliContext {
 }
 
 /** The folder of stack, store and runs: GENENV_HOME, or `.genenv` in the current folder. */
-export const homeFolder = (env: NodeJS.ProcessEnv): string => resolve(env.GENENV_HOME || '.genenv');
+export const homeFolder = ({ GENENV_HOME: home = '' }: NodeJS.ProcessEnv): string =>
+  resolve(home === '' ? '.genenv' : home);

@@ -38,9 +38,9 @@ export function* engineModelProblem(field: string, path: string): Generator<stri
 }
 
 /** @throws InvalidConfig, which quotes nothing of the file */
-export function parseModelJson<T>(file: string, text: string): T {
+export function parseModelJson(file: string, text: string): unknown {
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text) as unknown;
   } catch {
     throw new InvalidConfig(`${file}: no JSON; put the file of the model there again`);
   }
@@ -50,7 +50,7 @@ export function parseModelJson<T>(file: string, text: string): T {
 export function modelPositions(folder: string): number | null {
   const file = join(folder, 'config.json');
   if (!existsSync(file)) return null;
-  return positionsIn(parseModelJson<ModelConfig>(file, readFileSync(file, 'utf8')));
+  return positionsIn(parseModelJson(file, readFileSync(file, 'utf8')) as ModelConfig);
 }
 
 /**

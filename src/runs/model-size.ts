@@ -105,7 +105,7 @@ function readHeader(path: string): Tensor[] {
       throw new InvalidConfig(`${path}: no safetensors file; put the file of the model there again`);
     const header = Buffer.alloc(Number(length));
     readSync(file, header);
-    const tensors = parseModelJson<Record<string, { shape?: number[] }>>(path, header.toString('utf8'));
+    const tensors = parseModelJson(path, header.toString('utf8')) as Record<string, { shape?: number[] }>;
     return Object.entries(tensors).flatMap(([name, { shape }]) =>
       shape === undefined ? [] : [{ name, shape }],
     );

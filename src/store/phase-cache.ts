@@ -1,7 +1,7 @@
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { runIdPattern, runIdRule } from '../config/run-id.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
+import { runIdPattern, runIdRule } from '../validation/run-id.ts';
 import { atomicCreate, temporaryName } from './atomic-write.ts';
 import { canonicalJson, hashOf } from './canonical-json.ts';
 import { errorCode, InvalidArtifact, withDiskErrors } from './errors.ts';

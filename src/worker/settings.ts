@@ -57,7 +57,7 @@ export interface WorkerSettings {
 
 /** @throws Error naming the variable or flag, its value and what is allowed */
 export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | undefined): WorkerSettings {
-  const home = resolve(environment.GENENV_HOME || '.genenv');
+  const home = resolve(environment.GENENV_HOME === '' ? '.genenv' : (environment.GENENV_HOME ?? '.genenv'));
   const selected = (queues ?? queueNames.join(',')).split(',').map((name) => name.trim());
   const unknownQueue = selected.find((name) => !queueNames.includes(name as QueueName));
   if (unknownQueue !== undefined)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { commandLine, temporalFlags } from '../../src/cli/lib/command-line.ts';
 
 test('a command is printed as a shell reads it, without the options that were not given', () => {
-  const options = { address: 'a:7233', profile: "it's", namespace: undefined };
+  const options = { address: 'a:7233', profile: "it's" };
   expect(
     commandLine(['run', 'my file.json'], {
       '--id': undefined,

@@ -150,7 +150,10 @@ async function mergeOptions(
 }
 
 function searchFrom({ searchUrl, searchKeyEnv }: EvaluateOptions): object | undefined {
-  if (searchUrl === undefined) return requireAbsent('--search-key-env', searchKeyEnv, '--search-url');
+  if (searchUrl === undefined) {
+    requireAbsent('--search-key-env', searchKeyEnv, '--search-url');
+    return undefined;
+  }
   return { url: searchUrl, ...(searchKeyEnv !== undefined && { apiKeyEnv: searchKeyEnv }) };
 }
 
@@ -159,7 +162,8 @@ function policyFrom({ policy, baseUrl, apiKeyEnv, api }: EvaluateOptions): objec
   if (policy === undefined) {
     requireAbsent('--base-url', baseUrl, '--policy');
     requireAbsent('--api-key-env', apiKeyEnv, '--policy');
-    return requireAbsent('--api', api, '--policy');
+    requireAbsent('--api', api, '--policy');
+    return undefined;
   }
   if (baseUrl !== undefined)
     return {
@@ -186,13 +190,19 @@ function policyFrom({ policy, baseUrl, apiKeyEnv, api }: EvaluateOptions): objec
 function judgeFrom({ judgeUrl, judgeModel, judgeKeyEnv }: EvaluateOptions): object | undefined {
   if ((judgeUrl === undefined) !== (judgeModel === undefined))
     throw badOption('--judge-model and --judge-url: got one of them; give both, or none');
-  return judgeUrl === undefined
-    ? requireAbsent('--judge-key-env', judgeKeyEnv, '--judge-url')
-    : { baseUrl: judgeUrl, model: judgeModel, ...(judgeKeyEnv !== undefined && { apiKeyEnv: judgeKeyEnv }) };
+  if (judgeUrl === undefined) {
+    requireAbsent('--judge-key-env', judgeKeyEnv, '--judge-url');
+    return undefined;
+  }
+  return {
+    baseUrl: judgeUrl,
+    model: judgeModel,
+    ...(judgeKeyEnv !== undefined && { apiKeyEnv: judgeKeyEnv }),
+  };
 }
 
 /** @throws CliError for an option that means nothing without another one */
-function requireAbsent(flag: string, value: string | undefined, without: string): undefined {
+function requireAbsent(flag: string, value: string | undefined, without: string): void {
   if (value !== undefined) throw badOption(`${flag}: got ${JSON.stringify(value)} without ${without}`);
 }
 

@@ -16,7 +16,10 @@ export function addStatus({ program, context, exit }: CommandParts): void {
     .command('status')
     .description('all runs, evaluations, comparisons and nights of this home, or one in detail')
     .argument('[id]', 'id of a run, an evaluation or a comparison')
-    .option('--epochs', 'a table of the epochs of a run: success, difficulty, and the seconds of each phase')
+    .option(
+      '--epochs',
+      'a table of the epochs of a run: success, difficulty, and the seconds of each phase; with --json all metrics',
+    )
     .option('--json', 'print JSON')
     .option('--watch', 'again and again, until Ctrl-C');
   addTemporalOptions(command)

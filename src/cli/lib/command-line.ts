@@ -4,12 +4,12 @@ type Value = string | number | boolean | readonly string[] | undefined;
 
 /** A `genenv` command as a person enters it in a shell; options that were not given are left out. */
 export function commandLine(words: readonly string[], options: Record<string, Value>): string {
-  const given = Object.entries(options).flatMap(([flag, value]) => {
+  const flags = Object.entries(options).flatMap(([flag, value]) => {
     if (value === undefined || value === false) return [];
     if (value === true) return [flag];
-    return [value].flat().flatMap((one) => [flag, String(one)]);
+    return [value].flat().flatMap((text) => [flag, String(text)]);
   });
-  return ['npx', 'genenv', ...words, ...given].map(shellWord).join(' ');
+  return ['npx', 'genenv', ...words, ...flags].map(shellWord).join(' ');
 }
 
 /** The options that name a server, for the same command again. */

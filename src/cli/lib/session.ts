@@ -237,12 +237,12 @@ export async function connectIfReachable(
 
 /** Finds the server of `connectIfReachable` again and again: a stack may start later, or again at another port. */
 export function serverFinder(options: TemporalOptions, context: CliContext): FindServer {
-  let known: { address: string; client: Client } | undefined;
+  let connected: { address: string; client: Client } | undefined;
   return async () => {
     const target = reachableTemporal(options, context);
     if (target === null) return null;
     const address = addressOf(target.connectionOptions);
-    if (known?.address !== address) known = { address, client: await connect(target, context) };
-    return { client: known.client, ui: target.ui };
+    if (connected?.address !== address) connected = { address, client: await connect(target, context) };
+    return { client: connected.client, ui: target.ui };
   };
 }

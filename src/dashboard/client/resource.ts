@@ -130,7 +130,9 @@ function reloadAll(): void {
 }
 
 document.addEventListener('visibilitychange', () => {
-  if (document.hidden) return disconnect();
-  connect();
-  reloadAll();
+  if (document.hidden) disconnect();
+  else {
+    connect();
+    reloadAll();
+  }
 });
