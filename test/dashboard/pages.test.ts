@@ -126,6 +126,8 @@ describe.skipIf(chromiumMissing !== '')(`the dashboard in Chromium${chromiumMiss
     expect(await page.locator('.now td').allTextContents()).toContain(
       '<img src=x onerror=alert(1)> connection refused',
     );
+    // Figures that change each second are not read aloud.
+    expect(await page.locator('[aria-live]').allTextContents()).toEqual(['running', '']);
     expect(await page.locator('.now a').first().getAttribute('href')).toContain('/workflows/growing');
     served.source.views.set('growing', { state: 'running', isActive: true });
   });
