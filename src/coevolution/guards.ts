@@ -89,6 +89,21 @@ export function hasFlatRewards(rewards: readonly number[], minSpread: number): b
 }
 
 /**
+ * The span that rewards of the simulator's records must have for an update; null if none is wanted. A filter of
+ * difficulty says which records to prefer by keeping some: of those all rewards may be alike.
+ */
+export const leastRewardSpread = ({
+  filter,
+  guards,
+}: {
+  filter: { type: string; appliesTo?: readonly string[] };
+  guards: { flatRewards?: number | null | undefined };
+}): number | null =>
+  filter.type !== 'off' && filter.appliesTo?.includes('environment') === true
+    ? null
+    : (guards.flatRewards ?? null);
+
+/**
  * Epochs in a row in which the simulator had nothing to learn from: no record accepted, or all alike. The
  * paper's filter starved it for 45 of 90 epochs from a hard start.
  */

@@ -110,10 +110,7 @@ export function summarizeArm(
   };
 }
 
-/**
- * One arm minus a reference in a metric, under the same seeds. Censored figures are not tested; if no run of either
- * came to the threshold, nothing is known of their difference.
- */
+/** One arm minus a reference in a metric, under the same seeds. Of censored figures the difference is not known. */
 export function estimateDifference(
   arm: ArmSummary,
   reference: ArmSummary,
@@ -124,9 +121,8 @@ export function estimateDifference(
     reference.runs.map(({ figures }) => figures[metric]),
   );
   const difference = estimateDifferenceOverSeeds(bySeed);
-  const runs = [...arm.runs, ...reference.runs];
-  if (difference === null || !isCensored(metric, runs)) return difference;
-  return runs.some(({ reached }) => reached) ? { ...difference, p: null } : null;
+  if (difference === null || !isCensored(metric, [...arm.runs, ...reference.runs])) return difference;
+  return { ...difference, low: null, high: null, p: null, isCensored: true };
 }
 
 /** Whether a metric is of a threshold that some run did not come to: its figure is then only the least it may be. */

@@ -120,7 +120,10 @@ function lastOf(metric: string): Used {
   };
 }
 
-/** Held-out success by the time that the epochs took, in milliseconds; empty if no time is recorded. */
+/**
+ * Held-out success by the time that the epochs took, in milliseconds; empty if no time is recorded. Areas of it begin
+ * after the preparation, which the arms of a seed share.
+ */
 export const curveOverTime = (rows: readonly EpochRow[]): AxisPoint[] => {
   const spent = (row: number): number =>
     rows
@@ -144,5 +147,9 @@ function curveAlong(rows: readonly EpochRow[], used: Used): AxisPoint[] {
 export const asLearningCurve = (curve: readonly AxisPoint[]): CurvePoint[] =>
   curve.map(({ used, score }) => ({ rollouts: used, score }));
 
-export const areaAlong = (curve: readonly AxisPoint[], upTo: number): number | null =>
-  areaUnderCurve(asLearningCurve(curve), upTo);
+/** From nothing used: what is used before the first evaluation, such as for a data set, is paid for as well. */
+function areaAlong(curve: readonly AxisPoint[], upTo: number): number | null {
+  const [first] = curve;
+  const fromStart = first === undefined || first.used === 0 ? curve : [{ ...first, used: 0 }, ...curve];
+  return areaUnderCurve(asLearningCurve(fromStart), upTo);
+}

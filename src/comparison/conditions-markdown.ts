@@ -1,10 +1,10 @@
 import { range } from '../numerics/arithmetic.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import { table } from './markdown-table.ts';
+import { metricCell } from './metric-cell.ts';
 import { NEAR_CAP, runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { estimateText, valueText } from './seed-estimates.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
+import { valueText } from './seed-estimates.ts';
 
 const conditions = [
   'bandEntry',
@@ -35,18 +35,9 @@ function reachParts(arms: readonly ArmSummary[]): string[] {
       'held-out ones.',
     table(
       ['arm', ...columns.map((metric) => runMetrics[metric].title)],
-      arms.map(({ arm, figures, runs }) => [
-        arm,
-        ...columns.map((metric) => figureText(figures[metric], metric, runs.length)),
-      ]),
+      arms.map((summary) => [summary.arm, ...columns.map((metric) => metricCell(summary, metric))]),
     ),
   ];
-}
-
-function figureText(estimate: SeedEstimate | null, metric: RunMetricName, runs: number): string {
-  if (metric === 'bandEntry' && estimate === null) return 'never';
-  const text = estimateText(estimate, runMetrics[metric].unit);
-  return estimate === null || estimate.seeds === runs ? text : `${text} (${estimate.seeds} of ${runs} seeds)`;
 }
 
 function filterParts(arms: readonly ArmSummary[]): string[] {

@@ -3,8 +3,9 @@ import { costCells, costColumns, tokenScope, unrecordedPrompts } from '../report
 import { sumUsage } from '../runs/costs.ts';
 import type { Usage } from '../runs/costs.ts';
 import { mean } from '../numerics/arithmetic.ts';
-import { areaAlong } from './axes.ts';
+import { asLearningCurve } from './axes.ts';
 import type { AxisPoint } from './axes.ts';
+import { areaUnderCurve } from './learning-curve.ts';
 import { table } from './markdown-table.ts';
 import { boundsOf, estimateOverSeeds, estimateText, valueText } from './seed-estimates.ts';
 
@@ -65,7 +66,7 @@ function timeParts(arms: readonly ArmUsage[]): string[] {
         arm,
         estimateText(
           estimateOverSeeds(
-            curves.map((curve) => areaAlong(curve, upTo)),
+            curves.map((curve) => areaUnderCurve(asLearningCurve(curve), upTo)),
             boundsOf('share'),
           ),
         ),

@@ -60,8 +60,10 @@ const rateMatrix = (cells: readonly CrossPlayCell[], epochs: readonly number[]):
     }),
   );
 
+/** Rates that are all equal have no trend, which is 0, not unknown. */
 function trend(epochs: readonly number[], rates: readonly (number | null)[]): number | null {
   const points = rates.flatMap((rate, index) => (rate === null ? [] : [{ epoch: epochs[index]!, rate }]));
+  if (points.length > 1 && points.every(({ rate }) => rate === points[0]!.rate)) return 0;
   return rankCorrelation(
     points.map(({ epoch }) => epoch),
     points.map(({ rate }) => rate),

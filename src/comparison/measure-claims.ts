@@ -70,7 +70,10 @@ function isSureOf(share: number): CheckResult {
 
 function rankingClaim(probed: ProbeSummary | undefined): Claim {
   const rows = probed?.ranking ?? [];
-  const falls = rows.every(({ measured }, index) => index === 0 || measured < rows[index - 1]!.measured);
+  const falls = rows.every(({ measured }, index) => {
+    const before = rows[index - 1]?.measured;
+    return before === undefined || measured < before || (measured === 0 && before === 0);
+  });
   const within = rows.every(
     ({ measured, low, high, bound }) => measured >= low && measured <= high && measured <= bound,
   );

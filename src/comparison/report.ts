@@ -15,6 +15,7 @@ import {
 import { comparisonCharts } from './report-charts.ts';
 import { familyText } from './results-markdown.ts';
 import { runMetricNames, runMetrics } from './run-metrics.ts';
+import { metricCell } from './metric-cell.ts';
 import { differenceText, estimateText, valueText } from './seed-estimates.ts';
 import type { Against, Summary } from './summary.ts';
 
@@ -115,10 +116,7 @@ function differencesTable({ reference, rows }: Against, tests: number): Markup {
 const figuresTable = ({ arms }: Summary): Markup =>
   table(
     ['figure', ...arms.map(({ arm }) => arm)],
-    runMetricNames.map((metric) => [
-      runMetrics[metric].title,
-      ...arms.map((arm) => estimateText(arm.figures[metric], runMetrics[metric].unit)),
-    ]),
+    runMetricNames.map((metric) => [runMetrics[metric].title, ...arms.map((arm) => metricCell(arm, metric))]),
   );
 
 const guardsTable = ({ arms }: Summary): Markup =>

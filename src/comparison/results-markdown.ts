@@ -5,13 +5,13 @@ import { benchmarkParts } from './benchmarks-markdown.ts';
 import { conditionParts } from './conditions-markdown.ts';
 import { curriculumParts, thinToNine } from './curriculum-markdown.ts';
 import { table } from './markdown-table.ts';
+import { metricCell, seedCountText } from './metric-cell.ts';
 import { measuresParts } from './measures-markdown.ts';
 import { paperRows } from './paper-figures.ts';
 import { primaryParts } from './primary-markdown.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
 import { differenceText, estimateText, rangeText } from './seed-estimates.ts';
-import type { SeedEstimate } from './seed-estimates.ts';
 import { isPrimary } from './secondary-tests.ts';
 import type { ComparedArms } from './secondary-tests.ts';
 import { teachingParts } from './teaching-markdown.ts';
@@ -53,7 +53,7 @@ export function resultsMarkdown(summary: Summary): string {
     '## Arms',
     table(
       ['arm', ...mainTitles(summary)],
-      arms.map((arm) => [arm.arm, ...mainMetrics.map((metric) => metricCell(arm, metric, seeds.length))]),
+      arms.map((arm) => [arm.arm, ...mainMetrics.map((metric) => metricCell(arm, metric))]),
     ),
     'Rollouts to the threshold count a seed that does not come to it as the rollouts that are compared, so the ' +
       'mean is then at least so much.',
@@ -120,24 +120,13 @@ function againstParts({ reference, rows }: Against, summary: Summary): string[] 
 /** How the tests of all tables are corrected. */
 export const familyText = (tests: number): string =>
   `p is Student’s, after Holm’s correction for the ${tests} tests of all these tables; bold where it is below 0.05. ` +
-  'Primary comparisons stand above; where a seed did not come to the threshold, nothing is tested.';
+  'Primary comparisons stand above. A dash: a seed did not come to the threshold, so that the difference is not known; ' +
+  'it counts as a test with p = 1.';
 
 const mainTitles = ({ threshold }: Summary): string[] =>
   mainMetrics.map((metric) =>
     metric === 'rolloutsToThreshold' ? `rollouts to held-out ${threshold}` : runMetrics[metric].title,
   );
-
-function metricCell({ figures, runs }: ArmSummary, metric: RunMetricName, seeds: number): string {
-  const estimate = figures[metric];
-  const { unit } = runMetrics[metric];
-  if (metric !== 'rolloutsToThreshold' || estimate === null)
-    return estimateText(estimate, unit) + seedCountText(estimate, seeds);
-  const reached = runs.filter((run) => run.reached).length;
-  if (reached === 0) return 'never';
-  return reached === runs.length
-    ? estimateText(estimate, unit)
-    : `≥ ${estimateText(estimate, unit)}, reached by ${reached} of ${runs.length} seeds`;
-}
 
 function rangeCell({ runs }: ArmSummary, metric: RunMetricName): string {
   const values = runs.map(({ figures }) => figures[metric]);
@@ -147,14 +136,10 @@ function rangeCell({ runs }: ArmSummary, metric: RunMetricName): string {
 const differenceCells = (row: ComparedArms, { seeds, primary }: Summary): string[] =>
   mainMetrics.map((metric) => {
     const difference = row.differences[metric];
-    const text =
-      differenceText(difference, runMetrics[metric].unit) + seedCountText(difference, seeds.length);
-    return isPrimary(primary, row, metric) ? `${text} (primary)` : text;
+    const text = differenceText(difference, runMetrics[metric].unit);
+    const counted = difference?.isCensored ? text : text + seedCountText(difference, seeds.length);
+    return isPrimary(primary, row, metric) ? `${counted} (primary)` : counted;
   });
-
-/** How many of the seeds an estimate is over, if not over all. */
-const seedCountText = (estimate: SeedEstimate | null, seeds: number): string =>
-  estimate === null || estimate.seeds === seeds ? '' : ` (${estimate.seeds} of ${seeds} seeds)`;
 
 function controlParts(summary: Summary): string[] {
   const { againstControls: rows, tests } = summary;

@@ -14,8 +14,8 @@ export interface ComparedArms {
 /**
  * Corrects the tests of all tables for their number, by Holm. The family is every two arms that a table compares,
  * once whichever way round and in however many tables, in the figures that arms aim for (`comparedMeasures`). The
- * comparisons that were named beforehand stand alone; what cannot be tested is no test. A difference of 0 under every
- * seed is one, with p = 1: which tests there are must not depend on how they come out.
+ * comparisons that were named beforehand stand alone; what was not measured is no test. A difference of 0 under every
+ * seed is one, and a censored difference, with p = 1: which tests there are must not depend on how they come out.
  * @returns the tables with `adjusted` set, and the size of the family
  */
 export function correctTables<Row extends ComparedArms>(
@@ -25,7 +25,8 @@ export function correctTables<Row extends ComparedArms>(
   const family = new Map<string, number>();
   for (const row of tables.flat())
     for (const measure of comparedMeasures) {
-      const p = row.differences[measure]?.p ?? null;
+      const difference = row.differences[measure];
+      const p = difference?.isCensored ? 1 : (difference?.p ?? null);
       if (p !== null && !isPrimary(primary, row, measure)) family.set(testOf(row, measure), p);
     }
   const adjusted = holmAdjusted([...family.values()]);
@@ -34,7 +35,9 @@ export function correctTables<Row extends ComparedArms>(
     const differences = { ...row.differences };
     for (const measure of comparedMeasures) {
       const p = adjustedByTest.get(testOf(row, measure));
-      if (p !== undefined) differences[measure] = { ...differences[measure]!, adjusted: p };
+      const difference = differences[measure];
+      if (p !== undefined && difference?.isCensored !== true)
+        differences[measure] = { ...difference!, adjusted: p };
     }
     return { ...row, differences };
   };

@@ -24,14 +24,20 @@ export interface SeedDifference extends SeedEstimate {
   p: number | null;
   /** p after Holm's correction for all tests of its page; null if it is not tested there. */
   adjusted: number | null;
+  /** Of rollouts to a threshold that some seed did not come to: how large it is, is not known. */
+  isCensored?: true;
 }
 
 /** Below it a p, after its correction, counts. */
 export const LEVEL = 0.05;
 
 /** Whether there are several seeds, and no difference between them. */
-export const areSeedsAlike = ({ low, seeds }: Pick<SeedEstimate, 'low' | 'seeds'>): boolean =>
-  low === null && seeds > 1;
+export const areSeedsAlike = ({
+  low,
+  seeds,
+  isCensored,
+}: Pick<SeedEstimate, 'low' | 'seeds'> & Pick<Partial<SeedDifference>, 'isCensored'>): boolean =>
+  low === null && seeds > 1 && isCensored !== true;
 
 /**
  * Whether the interval is entirely above a level (1), below it (-1), or neither (0); null for a single seed.
@@ -139,7 +145,7 @@ export const intervalText = ({ low, high }: { low: number; high: number }, unit:
 
 /** A difference with its corrected p, if it is tested: bold if that is below 0.05. */
 export function differenceText(difference: SeedDifference | null, unit: Unit = 'share'): string {
-  if (difference === null) return '–';
+  if (difference === null || difference.isCensored) return '–';
   const { mean, adjusted } = difference;
   const isZero = /^−?[0.]+$/.test(valueText(mean, unit));
   const text = `${mean > 0 && !isZero && unit !== 'change' ? '+' : ''}${estimateText(difference, unit)}`;

@@ -45,7 +45,7 @@ import type { ComparedArms } from './secondary-tests.ts';
  * Version of the rules that figures and verdicts are made by. A published summary of another version is of that
  * version's rules.
  */
-export const RULES = 3;
+export const RULES = 4;
 
 /** The result of a comparison: a function of its file, its runs' ledgers, its cross-play and its probes. */
 export interface Summary {

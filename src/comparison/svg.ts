@@ -17,7 +17,8 @@ export function scaleOf(from: number, to: number): Scale {
   const rough = Math.max(to - from, 1e-9) / 5;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);
-  return { low: Math.floor(from / step) * step, high: Math.ceil(to / step) * step, step };
+  const first = Math.floor(from / step);
+  return { low: first * step, high: Math.max(Math.ceil(to / step), first + 1) * step, step };
 }
 
 export const ticks = ({ low, high, step }: Scale): number[] =>

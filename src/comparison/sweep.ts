@@ -86,8 +86,8 @@ function pointOf(
     arms.find((candidate) => candidate.arm === wanted),
   );
   if (arm === undefined || against === undefined) return [];
-  const p0 = measuredValues(base?.courses.success ?? [])[0];
-  if (p0 === undefined)
+  const p0 = base?.courses.success[0] ?? null;
+  if (p0 === null)
     throw new InvalidConfig(`sweep: ${name}: its baseline ${baseline} has no success in epoch 1`);
   if (isCensored(measure, [...arm.runs, ...against.runs]))
     throw new InvalidConfig(

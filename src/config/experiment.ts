@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Band } from '../coevolution/success-band.ts';
 import { worldSettings } from '../worlds/settings.ts';
 import { nonNegativeCount, schemaField } from '../validation/limited-fields.ts';
 import { armSchema } from './arms.ts';
@@ -61,6 +62,12 @@ export type Experiment = z.infer<typeof experimentSchema>;
 /** Rounds that an epoch samples at most. */
 export const maxRounds = ({ agent }: Pick<Experiment, 'agent'>): number =>
   agent.training?.dynamicSampling?.maxRounds ?? 1;
+
+/** What the simulator is told of the agent counts tasks within the band that its prompt names. */
+export function historySettings({ history, world }: Experiment): Experiment['history'] & { band?: Band } {
+  const band = 'band' in world && Array.isArray(world.band) ? world.band : undefined;
+  return band === undefined ? history : { ...history, band: { low: band[0], high: band[1] } };
+}
 
 /** Base and earlier tasks that a round of an epoch draws, from the shares of the mix. */
 export function replayCount({ environment, pools }: Pick<Experiment, 'environment' | 'pools'>): number {

@@ -32,8 +32,8 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Smallest span of R_env over an epoch’s records with which the simulator is updated. Left out or ' +
-          'null = always.',
+        'Smallest span of R_env over an epoch’s records with which the simulator is updated, where no filter holds ' +
+          'any back from it. Left out or null = always.',
       ),
     starvedAfter: positiveCount
       .nullable()

@@ -86,7 +86,9 @@ export const poolsSchema = z
         deduplicate: z.boolean().describe('Divide the weight of a task by how often it occurs.'),
         memory: z
           .strictObject({
-            minReward: unitInterval.describe('R_env that a record needs to be remembered.'),
+            minReward: unitInterval.describe(
+              'R_env that a record needs to be remembered; at β = 2 all R_env are above 0.6.',
+            ),
             perTenth: positiveCount.describe(
               'Records remembered for each tenth of recent success in the simulator’s prompt, newest first.',
             ),
@@ -120,7 +122,7 @@ export const historySchema = z
       .optional()
       .describe(
         'Whether the simulator’s prompts have that history; false = they are those of a run’s first epoch, which ' +
-          'knows nothing of the agent. Left out = true.',
+          'knows nothing of the agent, and nothing is remembered by it (`pools.environment.memory`). Left out = true.',
       ),
   })
   .describe('What the simulator’s prompt says about the agent.');

@@ -84,7 +84,7 @@ export async function runEpochPipeline<Committed>(
     ...state,
     agent: acceptedAgent,
     ...(forgetting && { anchor: forgetting.anchor }),
-    // If the agent is rolled back, so is the simulator that it is.
+    // If the agent is rolled back, so is the simulator that it is; its optimizer keeps the moments of the update.
     environment: sharesWeights
       ? weightsInRole(acceptedAgent, 'environment', environment.policy)
       : environment.policy,

@@ -1,6 +1,7 @@
 /** How long the prompts of an experiment are: those that its world makes of its own tasks. */
 import { emptyHistory, shownHistory, updateHistory } from '../coevolution/agent-history.ts';
 import type { AgentHistory } from '../coevolution/agent-history.ts';
+import { historySettings } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { mean } from '../numerics/arithmetic.ts';
 import { randomStream } from '../numerics/random.ts';
@@ -84,11 +85,8 @@ function observationsOf(world: World, task: string): string[] {
 }
 
 /** The history of an agent after a window of epochs: everything that a prompt can say is there. */
-function fullHistory(
-  { environment, history, agent }: Experiment,
-  world: World,
-  base: readonly string[],
-): AgentHistory {
+function fullHistory(experiment: Experiment, world: World, base: readonly string[]): AgentHistory {
+  const { environment, history, agent } = experiment;
   const attempts = agent.rolloutsPerTask;
   const count = environment.promptsPerEpoch * environment.variationsPerPrompt;
   let full = emptyHistory();
@@ -107,7 +105,7 @@ function fullHistory(
         ...(failure !== undefined && { failure }),
       };
     });
-    full = updateHistory(full, outcomes, history);
+    full = updateHistory(full, outcomes, historySettings(experiment));
   }
   return full;
 }

@@ -10,6 +10,7 @@ import type { FileRef } from '../../src/store/references.ts';
 import type { CommittedEpoch } from '../../src/types/activity-types.ts';
 import type {
   EnvironmentPoolRecord,
+  HistoryRecord,
   ProbeOutcomeRecord,
   RewardRecord,
   ScoreRecord,
@@ -89,6 +90,7 @@ async function languageRun(fields: Record<string, unknown> = {}, player: Languag
     activities,
     plan,
     records,
+    json: <T>(ref: FileRef) => ports.store.json<T>(ref),
     lines,
     ledger: () => readFile(folder.ledgerFile, 'utf8'),
     requestsTo: (role: string) => server.requests.filter(({ model: name }) => name.startsWith(role)),
@@ -497,6 +499,16 @@ describe('tasks of one’s own', () => {
       (await otherSeed.records<SeedTaskRecord>([otherSeed.prepared.state.held_out])).map(({ spec }) => spec),
     ).toEqual(heldOut!.map(({ spec }) => spec));
     expect((await run.epochs(2)).metrics['eval/heldout/exact']).toBeGreaterThan(0);
+  });
+
+  it('are told of to the simulator by the band that its prompt names', async () => {
+    const inBand = async (band: [number, number]) => {
+      const run = await languageRun({ 'world.band': band }, {}, `band-${band[0]}`);
+      const { state } = await run.epochs(1);
+      return (await run.json<HistoryRecord>(state.history)).agent.inBandShare;
+    };
+    expect(await inBand([0, 1])).toBe(1);
+    expect(await inBand([0.4, 0.6])).toBeLessThan(1);
   });
 
   it('whose rewards are graded count as solved from `similarAt` on', async () => {

@@ -49,6 +49,7 @@ async function someRun(serving: keyof typeof servers, { fields = {}, world = (ow
   const server = await FakeModelServer.start({
     model: fakeToolboxModel(parseExperiment(file).world),
     contextLength,
+    probability: () => 0.5,
     ...(serving === 'vllm' ? { baseModel: { name: 'base' } } : { seedRule: 'embedded' as const }),
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
@@ -88,6 +89,17 @@ describe.each(['embedded', 'vllm'] as const)('a task that is too long for the ag
       expect([valid, invalid_reason, spec]).toEqual([false, 'prompt_too_long', null]);
     expect(written.filter(({ valid }) => valid)).toHaveLength(written.length - long.length);
     expect(committed.metrics['env/invalid/prompt_too_long']).toBe(long.length);
+  });
+
+  it('has the probability 0 of an answer if it is held out', async () => {
+    if (serving === 'vllm') return;
+    const run = await someRun(serving, { fields: { 'evaluation.logprob': true } });
+    const { prepared } = await run.started;
+    const heldOut = await run.records<SeedTaskRecord>([prepared.state.held_out]);
+    const fitting = heldOut.filter(({ spec }) => !isLong(spec)).length / heldOut.length;
+    expect(fitting).toBeLessThan(1);
+    expect(prepared.metrics['eval/heldout_answer_probability']).toBeCloseTo(0.5 * fitting, 9);
+    expect(prepared.metrics['eval/heldout_logprob']).toBeCloseTo(Math.log(0.5), 9);
   });
 
   it('is unanswered if it is a base task: no outcome, nothing to learn, and a note', async () => {

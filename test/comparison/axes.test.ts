@@ -67,6 +67,31 @@ describe('axes other than rollouts', () => {
     });
   });
 
+  test('begin with nothing used: what a data set took before the first epoch is paid for', () => {
+    const trained = records.filter(({ arm }) => arm === 'tuned');
+    const written = trained.map((run) => ({
+      ...run,
+      experiment: { ...run.experiment, arm: { type: 'static' as const, variations: 4 } },
+      rows: run.rows.map((row) => ({
+        ...row,
+        metrics: {
+          ...row.metrics,
+          'env/generated': 0,
+          num_tokens: 600 + 1_000 * row.epoch,
+        },
+      })),
+    }));
+    const both = [...written.map((run) => ({ ...run, arm: 'static' })), ...records];
+    const [generated, tokens] = summarizeAxes(['static', 'random'], 'random', both);
+    expect(generated!.arms[0]).toMatchObject({ upTo: null, difference: null });
+    expect(tokens!.arms[0]!.runs[0]!.curve.map(({ used }) => used)).toEqual([600, 4_600, 8_600, 12_600]);
+    // 0.1 to 600 tokens, then trapezoids to 9,600, where it has 0.65.
+    const area = (600 * 0.1 + 4_000 * 0.26 + 4_000 * 0.51 + 1_000 * 0.625) / 9_600;
+    const randomArea = (0.5 * 0.1 + 0.42 + 0.6 + 0.5 * 0.8) / 3;
+    expect(tokens!.arms[0]!.upTo).toBe(9_600);
+    expect(tokens!.arms[0]!.difference?.mean).toBeCloseTo(area - randomArea, 9);
+  });
+
   test('an arm that uses little does not change how two others are compared', () => {
     const three = ['tuned', 'random', 'scant'];
     const little = records.flatMap((run) =>
@@ -158,6 +183,9 @@ describe('axes other than rollouts', () => {
     // The baseline has no curve along the updates of a simulator that it never updates.
     expect(panels.map((panel) => lines(panel, '2.2'))).toEqual([2, 2, 2, 2, 1]);
     expect(figure).not.toMatch(/NaN|Infinity|undefined/);
+    const nothing: Course = { ...trains, heldOut: () => [0, 0, 0, 0] };
+    const flat = summarize(plan, runs(plan, { tuned: nothing, random: nothing }), []);
+    expect(curvesSvg(flat)).not.toMatch(/NaN|Infinity|undefined/);
   });
 
   test('are drawn with a line for each seed', () => {

@@ -284,7 +284,8 @@ describe('what policies of finished runs show', () => {
     const claim = (rate: (simulator: number, agent: number) => number) =>
       judged(summary(all(learns), { crossPlay: played(rate) }), 'both sides move').verdict;
     expect(claim((simulator, agent) => 0.5 + (agent - simulator) / 30)).toBe('held');
-    expect(claim((_, agent) => 0.1 + agent / 30)).toBe('not measured');
+    // The tasks of all simulators are as hard.
+    expect(claim((_, agent) => 0.1 + agent / 30)).toBe('not held');
     expect(claim((simulator, agent) => 0.1 + (agent + simulator) / 60)).toBe('not held');
     expect(judged(summary(all(learns)), 'both sides move').verdict).toBe('not measured');
   });
@@ -392,6 +393,14 @@ describe('what policies of finished runs show', () => {
       ).verdict,
     ).toBe('not held');
     expect(judged(summary(all(learns)), 'rank tasks').verdict).toBe('not measured');
+    // A task that is solved half of the time and one that never is are ranked without fault, whatever n.
+    const sure = [1, 0].map((p) => Array.from({ length: 128 }, (_, index) => p === 1 && index % 2 === 0));
+    expect(
+      judged(
+        summary(all(learns), { probed: probed(() => 1).map((agent) => ({ ...agent, attempts: sure })) }),
+        'rank tasks',
+      ).verdict,
+    ).toBe('held');
   });
 
   test('results.md has a table for each, whole ones', () => {

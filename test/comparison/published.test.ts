@@ -53,7 +53,7 @@ describe.each(documents)('%s', (document) => {
     expect(summary.comparison).toBe(comparisonHash(parseComparison(experimentFile(summary.name))));
   });
 
-  test('follows from its runs, where they are published', () => {
+  test('follows from its runs, where they are published', { timeout: 180_000 }, () => {
     const file = join(repository, runsFileFor(document));
     if (!existsSync(file)) return;
     const comparison = parseComparison(experimentFile(summary.name));

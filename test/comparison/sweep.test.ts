@@ -46,7 +46,13 @@ test('as a figure it has a line, the interval of each point, and the line of no 
     '<line x1="76.0" y1="235.6" x2="700.0" y2="235.6" stroke="#333333" stroke-width="1"/>',
   );
   expect(svg).toContain('>−0.100</text>');
-  expect(sweepSvg(sweep([summaryOf('<a&b>', 0.3, 0)], [pair], 'area'))).not.toContain('<a&b>');
+  const named = { ...pair, arm: '<a&b>' };
+  const [, hard] = result.points;
+  expect(sweepSvg({ ...result, pairs: [named], points: [{ ...hard!, ...named }] })).toContain(
+    '&lt;a&amp;b&gt;',
+  );
+  // No start above 0, and no difference.
+  expect(sweepSvg(sweep([summaryOf('flat', 0, -0.035)], [pair], 'area'))).not.toMatch(/NaN|Infinity/);
 });
 
 test('several pairs have a line of the legend each, and intervals side by side', () => {

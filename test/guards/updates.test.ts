@@ -52,6 +52,33 @@ describe('starvation', () => {
   });
 });
 
+describe('a filter of difficulty', () => {
+  it('trains the simulator on what it keeps, though those rewards are all alike', async () => {
+    const filter = { type: 'threshold', kMin: 0.1 };
+    const run = await someRun({ filter, 'guards.flatRewards': 0.05 }, { success: () => 0.5 });
+    const { metrics } = await run.epochs(1);
+    const { records } = run.trainer.jobs.find(({ job: { kind } }) => kind === 'rwr')!;
+    expect(metrics['env/steps']).toBeGreaterThan(0);
+    expect(records.length).toBeGreaterThan(0);
+    expect(metrics).not.toHaveProperty('env/starved_epochs', 1);
+  });
+
+  it('ranks what the simulator wrote, not the tasks that are replayed', async () => {
+    const run = await someRun(
+      {
+        filter: { type: 'topK', k: 4, appliesTo: ['environment'] },
+        'pools.train.mix': { base: 1, history: 0, new: 1 },
+      },
+      { success: (difficulty) => (difficulty <= 4 ? 0.5 : 0), taskLength: () => 8 },
+    );
+    await run.epochs(1);
+    const decisions = await run.records<{ kept_for_environment: boolean }>(
+      (await linesOf(run))[1]!.outputs.decisions,
+    );
+    expect(decisions.filter(({ kept_for_environment: kept }) => kept)).toHaveLength(4);
+  });
+});
+
 describe('groups that all fail', () => {
   it('move neither policy: no step of the agent, none of the simulator', async () => {
     const run = await someRun({ 'guards.frozenSamples': 0 }, { success: () => 0 });

@@ -150,6 +150,7 @@ async function heldOutMetrics(
   const byTask: SuccessCounts = new Map();
   const probabilities = new Map<string, number[]>();
   const logprobs: number[] = [];
+  const answerProbabilities: number[] = [];
   for (const file of files) {
     for await (const verdict of store.records<VerdictRecord>(file)) {
       const { task_id, kind, difficulty, probability, logprob, solved = verdict.reward === 1 } = verdict;
@@ -158,6 +159,8 @@ async function heldOutMetrics(
       countVerdict(byMetric, `eval/heldout_difficulty/${difficulty}`, solved);
       countVerdict(byTask, task_id, solved);
       if (logprob !== undefined) logprobs.push(logprob);
+      // A task that the agent has no room for has none: it cannot be answered.
+      answerProbabilities.push(logprob === undefined ? 0 : probabilityOf(logprob));
       if (probability === undefined) continue;
       const exact = 'eval/heldout_probability';
       for (const name of [exact, `${exact}/${kind}`, `${exact}_difficulty/${difficulty}`])
@@ -175,7 +178,7 @@ async function heldOutMetrics(
     ...Object.fromEntries([...probabilities].map(([metric, values]) => [metric, mean(values)])),
     ...(logprobs.length > 0 && {
       'eval/heldout_logprob': mean(logprobs),
-      'eval/heldout_answer_probability': mean(logprobs.map(probabilityOf)),
+      'eval/heldout_answer_probability': mean(answerProbabilities),
     }),
     ...(k !== undefined && {
       'eval/pass_at_1': meanPassAtK(byTask, 1),

@@ -20,25 +20,35 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
       const { store } = dependencies;
       const { filter, guards } = experiment;
       const targets: (number | null)[] = [];
-      for await (const { target_rate } of store.records<ScoreRecord>(input.scores)) targets.push(target_rate);
+      // Replayed tasks are no records of the simulator: they take no place among those that it may learn from.
+      const newTargets: (number | null)[] = [];
+      for await (const { target_rate, source } of store.records<ScoreRecord>(input.scores)) {
+        targets.push(target_rate);
+        newTargets.push(source === 'new' ? target_rate : null);
+      }
       const isFiltered = (role: PolicyRole): boolean =>
         filter.type !== 'off' && filter.appliesTo.includes(role);
       const starved = filter.type !== 'off' && (await isStarved(dependencies, experiment, input.state));
       const rule: DifficultyRule = starved
         ? { type: 'quantile', alpha: experiment.difficulty.alpha, keep: STARVED_KEEP }
         : ruleOf(experiment);
-      const verdicts = difficultyFilter(targets, rule);
+      const verdicts = {
+        agent: difficultyFilter(targets, rule),
+        environment: difficultyFilter(newTargets, rule),
+      };
       const metrics: Metrics = {};
       let informative = 0;
       const decisions = await store.putRecords(
         (async function* (): AsyncGenerator<FilterRecord> {
           let index = 0;
           for await (const score of store.records<ScoreRecord>(input.scores)) {
-            const { kept, reason: difficultyReason } = verdicts[index]!;
-            index += 1;
+            const at = index++;
+            const { reason: difficultyReason } =
+              verdicts[score.source === 'new' ? 'environment' : 'agent'][at]!;
             const isDoubted = guards.verdictAgreement === true && score.verdicts_differ === true;
             const isMeasured = score.valid && !isDoubted && difficultyReason !== 'not measured';
-            const keptFor = (role: PolicyRole): boolean => isMeasured && (kept || !isFiltered(role));
+            const keptFor = (role: PolicyRole): boolean =>
+              isMeasured && (verdicts[role][at]!.kept || !isFiltered(role));
             const validReason = score.valid ? difficultyReason : 'invalid';
             const keptForAgent = keptFor('agent');
             if (keptForAgent && score.informative) informative += 1;

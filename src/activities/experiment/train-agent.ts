@@ -79,7 +79,7 @@ async function* batchRecords(
   const { seed, agent, world } = experiment;
   const { dropZeroVariance, formatReward = 0 } = agent.training!;
   const withAdvantages =
-    formatReward > 0 || wholeSteps !== null
+    formatReward > 0 || dropZeroVariance
       ? await groupsWithAdvantages(store.records<RewardRecord>(rewards))
       : new Set<string>();
   const groups: string[] = [];
@@ -115,7 +115,7 @@ function addToStep(totals: StepTotals[], { step, mask }: TrainingRecord): void {
   totals[step]!.active_tokens += activeTokens(mask);
 }
 
-/** Groups in which advantages differ from 0. A format reward gives some even to groups of equal success. */
+/** Groups in which advantages differ from 0: a format reward, or a graded one, gives some to groups of equal success. */
 async function groupsWithAdvantages(rewards: AsyncIterable<RewardRecord>): Promise<Set<string>> {
   const groups = new Set<string>();
   for await (const { task_id, role, advantage } of rewards)

@@ -1,7 +1,7 @@
 import { recall, regressionRecords, repeatsIn, splitByAge } from '../../coevolution/environment-pool.ts';
 import type { RegressionRecord } from '../../coevolution/environment-pool.ts';
 import { cutIntoSteps, stepCount } from '../../coevolution/optimizer-steps.ts';
-import { capFamilies, hasFlatRewards } from '../../coevolution/guards.ts';
+import { capFamilies, hasFlatRewards, leastRewardSpread } from '../../coevolution/guards.ts';
 import { effectiveSampleSize, regressionWeights } from '../../coevolution/regression-weights.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { putServersToSleep } from '../../inference/sleeping-servers.ts';
@@ -36,14 +36,14 @@ export function createTrainSimulator(dependencies: Dependencies) {
   return (input: TrainEnvironmentInput): Promise<Trained> =>
     runPhaseOnce(dependencies, 'train-environment', input, async (context) => {
       const { experiment } = context;
-      const { environment, pools, guards } = experiment;
+      const { environment, pools } = experiment;
       const { epoch, state, policy: current = input.state.environment } = input;
       const training = environment.training!;
       const pool = await readPool(dependencies.store, input.environmentPool);
       const { recent } = splitByAge(pool, { epoch, window: pools.environment.window });
       const rewards = recent.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward);
-      const minSpread = guards.flatRewards ?? null;
-      // Without any reward the batch is empty, which the trainer notes.
+      const minSpread = leastRewardSpread(experiment);
+      // Without a new record those that are remembered are left, or an empty batch, which the trainer notes.
       if (minSpread !== null && rewards.length > 0 && hasFlatRewards(rewards, minSpread)) {
         return {
           policy: current,
@@ -186,6 +186,6 @@ function simulatorMetrics(
     'env/steps': result.steps_done,
     'env/rwr_records': weights.length,
     'env/rwr_ess': effectiveSampleSize(weights),
-    'env/rwr_weight_max': weights.length > 0 ? Math.max(...weights) : null,
+    'env/rwr_weight_max': weights.length > 0 ? weights.reduce((a, b) => Math.max(a, b)) : null,
   };
 }

@@ -7,7 +7,8 @@ import type { ObservedOutcome } from '../../coevolution/arms/selection.ts';
 import { MAX_TEXT } from '../../coevolution/arms/text-predictor.ts';
 import { learningProgress, updateLearningProgress } from '../../coevolution/diagnostics.ts';
 import { extendPool, remember, splitByAge } from '../../coevolution/environment-pool.ts';
-import { starvedEpochs } from '../../coevolution/guards.ts';
+import { leastRewardSpread, starvedEpochs } from '../../coevolution/guards.ts';
+import { historySettings } from '../../config/experiment.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { mean } from '../../numerics/arithmetic.ts';
 import { runPhaseOnce } from '../../runtime/run-once.ts';
@@ -60,7 +61,7 @@ export function createUpdatePools(dependencies: Dependencies) {
 
       const before = await store.json<HistoryRecord>(state.history);
       const after: HistoryRecord = {
-        agent: updateHistory(before.agent, outcomes, experiment.history),
+        agent: updateHistory(before.agent, outcomes, historySettings(experiment)),
         progress: updateLearningProgress(before.progress, meanRatesByKind(outcomes)),
         ...armHistory(experiment, before, outcomes, epoch),
         ...starvation(experiment, before, written),
@@ -205,13 +206,14 @@ function armHistory(
 
 /** Counted only if a setting acts on it. */
 function starvation(
-  { guards, environment }: Experiment,
+  experiment: Experiment,
   { starved = 0 }: HistoryRecord,
   written: readonly PoolEntry[],
 ): Pick<HistoryRecord, 'starved'> {
+  const { guards, environment } = experiment;
   if (guards.starvedAfter === undefined || guards.starvedAfter === null || environment.training === null)
     return {};
   const guarded = written.filter(({ guard }) => guard > 0);
   const rewards = guarded.map(({ env_reward }) => env_reward);
-  return { starved: starvedEpochs(starved, rewards, guards.flatRewards ?? 0) };
+  return { starved: starvedEpochs(starved, rewards, leastRewardSpread(experiment) ?? 0) };
 }
