@@ -177,18 +177,18 @@ describe('a policy by chat completions', () => {
   });
 
   it('keeps its answers while the server limits the rate of requests', async () => {
-    const asked = new Map<string, number>();
+    const requests = new Map<string, number>();
     const { chats } = await servers(([message]) => {
       const { content } = message!;
-      asked.set(content, (asked.get(content) ?? 0) + 1);
-      return content === 'b' && asked.get('b') === 1 ? 429 : content;
+      requests.set(content, (requests.get(content) ?? 0) + 1);
+      return content === 'b' && requests.get('b') === 1 ? 429 : content;
     });
     const answers = await chats.answer(
       ['a', 'b', 'c'].map((content) => seededQuestion(content)),
       never,
     );
     expect(answers.map(({ text }) => text)).toEqual(['a', 'b', 'c']);
-    expect(Object.fromEntries(asked)).toEqual({ a: 1, b: 2, c: 1 });
+    expect(Object.fromEntries(requests)).toEqual({ a: 1, b: 2, c: 1 });
   });
 
   it('is away for a workflow if the limit lasts longer than a request may take', async () => {
@@ -233,11 +233,11 @@ describe('a policy by completions', () => {
       () => '',
       (prompt) => prompt.split('\n')[1]!.charAt(0),
     );
-    const asked = ['a', 'b', 'c'].map((content) => {
+    const questions = ['a', 'b', 'c'].map((content) => {
       const { question, seed } = seededQuestion(content);
       return { question: content === 'b' ? question : { ...question, stop: ['\n'] }, seed };
     });
-    expect((await completions.answer(asked, never)).map(({ text }) => text)).toEqual(['a', 'b', 'c']);
+    expect((await completions.answer(questions, never)).map(({ text }) => text)).toEqual(['a', 'b', 'c']);
     expect(fake.requests.map(({ prompt, stop }) => [(prompt[0] as string).charAt(17), stop])).toEqual([
       ['a', ['<|im_end|>', '\n']],
       ['c', ['<|im_end|>', '\n']],

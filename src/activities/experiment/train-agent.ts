@@ -115,7 +115,7 @@ function addToStep(totals: StepTotals[], { step, mask }: TrainingRecord): void {
   totals[step]!.active_tokens += activeTokens(mask);
 }
 
-/** Groups in which advantages differ from 0: a format reward, or a graded one, gives some to groups of equal success. */
+/** Groups in which advantages differ from 0: a format reward, or a graded one, gives some even to equal successes. */
 async function groupsWithAdvantages(rewards: AsyncIterable<RewardRecord>): Promise<Set<string>> {
   const groups = new Set<string>();
   for await (const { task_id, role, advantage } of rewards)
