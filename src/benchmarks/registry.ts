@@ -92,14 +92,14 @@ export class SuiteLoader {
    * Runs an attempt with an opened suite. If the engine fails, the suite is closed, so that the next attempt opens it
    * again; also if the attempt is given up, since the engine may hang.
    */
-  async using<Result>(
+  async runAttempt<Result>(
     opened: OpenSuite,
-    givenUp: AbortSignal,
+    signal: AbortSignal,
     attempt: () => Promise<Result>,
   ): Promise<Result> {
-    givenUp.throwIfAborted();
+    signal.throwIfAborted();
     const discard = (): void => void this.#discard(opened);
-    givenUp.addEventListener('abort', discard, { once: true });
+    signal.addEventListener('abort', discard, { once: true });
     this.#countUsers(opened, 1);
     try {
       return await attempt();
@@ -107,7 +107,7 @@ export class SuiteLoader {
       if (error instanceof SidecarFailed) await this.#discard(opened);
       throw error;
     } finally {
-      givenUp.removeEventListener('abort', discard);
+      signal.removeEventListener('abort', discard);
       this.#countUsers(opened, -1);
     }
   }

@@ -37,7 +37,7 @@ describe('an opened suite', () => {
     const { counts, loader, open } = someLoader();
     const opened = await open();
     const { promise, resolve } = Promise.withResolvers<string>();
-    const attempt = loader.using(opened, never, () => promise);
+    const attempt = loader.runAttempt(opened, never, () => promise);
     await vi.advanceTimersByTimeAsync(60 * MINUTE_MS);
     expect(await open()).toBe(opened);
     expect(counts).toEqual({ opened: 1, closed: 0 });
@@ -55,10 +55,10 @@ describe('an opened suite', () => {
   it('is opened again after its engine has failed, but not after another error', async () => {
     const { counts, loader, open } = someLoader();
     const opened = await open();
-    await expect(loader.using(opened, never, () => Promise.reject(new Error('no answer')))).rejects.toThrow();
+    await expect(loader.runAttempt(opened, never, () => Promise.reject(new Error('no answer')))).rejects.toThrow();
     expect(counts).toEqual({ opened: 1, closed: 0 });
     await expect(
-      loader.using(opened, never, () => Promise.reject(new SidecarFailed('it ended'))),
+      loader.runAttempt(opened, never, () => Promise.reject(new SidecarFailed('it ended'))),
     ).rejects.toThrow('it ended');
     expect(counts).toEqual({ opened: 1, closed: 1 });
     await open();
@@ -68,7 +68,7 @@ describe('an opened suite', () => {
   it('is opened again after an attempt was given up, since its engine may hang', async () => {
     const { counts, loader, open } = someLoader();
     const givenUp = new AbortController();
-    void loader.using(await open(), givenUp.signal, () => new Promise(() => undefined));
+    void loader.runAttempt(await open(), givenUp.signal, () => new Promise(() => undefined));
     givenUp.abort();
     await vi.advanceTimersByTimeAsync(0);
     expect(counts).toEqual({ opened: 1, closed: 1 });

@@ -39,7 +39,7 @@ export function createAnswerCases(dependencies: Dependencies) {
           `evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`,
         );
       const { signal, stalled } = dependencies.activityContext();
-      return dependencies.suites.using(opened, AbortSignal.any([signal, stalled]), async () => {
+      return dependencies.suites.runAttempt(opened, AbortSignal.any([signal, stalled]), async () => {
         await using session = await AnswerSession.open(dependencies, work, {
           evaluation,
           policy,

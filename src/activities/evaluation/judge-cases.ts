@@ -48,7 +48,7 @@ export function createJudgeCases(dependencies: Dependencies) {
       );
       const size = opened.judgeBatchSize ?? DEFAULT_BATCH_SIZE;
       const { signal, stalled } = dependencies.activityContext();
-      await dependencies.suites.using(opened, AbortSignal.any([signal, stalled]), async () => {
+      await dependencies.suites.runAttempt(opened, AbortSignal.any([signal, stalled]), async () => {
         while (lines.length < answers.length)
           lines.push(...(await client.complete(answers.slice(lines.length, lines.length + size))));
       });
