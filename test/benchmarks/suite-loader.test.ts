@@ -55,7 +55,9 @@ describe('an opened suite', () => {
   it('is opened again after its engine has failed, but not after another error', async () => {
     const { counts, loader, open } = someLoader();
     const opened = await open();
-    await expect(loader.runAttempt(opened, never, () => Promise.reject(new Error('no answer')))).rejects.toThrow();
+    await expect(
+      loader.runAttempt(opened, never, () => Promise.reject(new Error('no answer'))),
+    ).rejects.toThrow();
     expect(counts).toEqual({ opened: 1, closed: 0 });
     await expect(
       loader.runAttempt(opened, never, () => Promise.reject(new SidecarFailed('it ended'))),
