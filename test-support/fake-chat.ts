@@ -34,23 +34,9 @@ export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
     const code = said === 400 && { code: 'context_length_exceeded' };
     return { status: said, body: { error: { message: 'as the test wants it', ...code } } };
   }
-  const isAborted = typeof said === 'object' && said !== null && 'aborted' in said;
-  const full = typeof said === 'string' ? said : isAborted ? said.aborted : '';
-  const read = question.messages.reduce((sum, { content: text }) => sum + text.length, 0);
-  const content = full.slice(0, question.max_tokens);
-  const calls =
-    said === null
-      ? { content: null }
-      : typeof said === 'string' || isAborted
-        ? {}
-        : {
-            tool_calls: said.calls.map((call, index) => ({
-              id: `call_${index}`,
-              type: 'function',
-              function: call,
-            })),
-            content: null,
-          };
+  const { text, message, ending } = contentOf(said);
+  const read = question.messages.reduce((sum, { content: before }) => sum + before.length, 0);
+  const content = text.slice(0, question.max_tokens);
   return {
     status: 200,
     body: {
@@ -61,8 +47,8 @@ export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
       choices: [
         {
           index: 0,
-          message: { role: 'assistant', content, ...calls },
-          finish_reason: isAborted ? 'abort' : content.length < full.length ? 'length' : 'stop',
+          message: { role: 'assistant', content, ...message },
+          finish_reason: ending ?? (content.length < text.length ? 'length' : 'stop'),
         },
       ],
       usage: {
@@ -72,4 +58,17 @@ export function replyToChat(question: ReceivedChat, chat: FakeChat): Reply {
       },
     },
   };
+}
+
+/** The text, what else the message has, and why it ends, if not by itself or its limit. */
+function contentOf(said: Exclude<ReturnType<FakeChat>, number>): {
+  text: string;
+  message?: object;
+  ending?: string;
+} {
+  if (said === null) return { text: '', message: { content: null } };
+  if (typeof said === 'string') return { text: said };
+  if ('aborted' in said) return { text: said.aborted, ending: 'abort' };
+  const calls = said.calls.map((call, index) => ({ id: `call_${index}`, type: 'function', function: call }));
+  return { text: '', message: { tool_calls: calls, content: null } };
 }

@@ -42,8 +42,12 @@ test('sends method, headers and body, and answers without a body and errors keep
   });
   const ask = (status: number) =>
     boundedFetch(url, { method: 'POST', headers: { 'x-status': String(status) }, body: 'question' });
-  const whole = await ask(200);
-  expect([whole.status, whole instanceof Response, await whole.text()]).toEqual([200, true, 'POST question']);
+  const answered = await ask(200);
+  expect([answered.status, answered instanceof Response, await answered.text()]).toEqual([
+    200,
+    true,
+    'POST question',
+  ]);
   const empty = await ask(204);
   expect([empty.status, await empty.text()]).toEqual([204, '']);
   const failed = await ask(503);
