@@ -120,7 +120,7 @@ export function leadTable(): string {
     const { arms, rollouts } = page.summary;
     const scores = (name: string, at: number) =>
       armWith(arms, name)!.runs.map(({ curve }) => scoreAt(curve, at));
-    return namesIn(arms, ['tuned', 'uniform', 'oracle']).map((name) => [
+    return namesIn(arms, ['tuned', 'genenv', 'uniform', 'oracle']).map((name) => [
       pageLink(page),
       `${name} − random`,
       ...range(SIXTHS).map((place) => {
