@@ -1,5 +1,7 @@
 import type { Experiment } from '../config/experiment.ts';
 import { changedFields } from '../config/retune.ts';
+import { range } from '../numerics/arithmetic.ts';
+import { ROUNDING } from '../numerics/preconditions.ts';
 import { estimateDifference } from './arm-summary.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import { claimVerdict, isAbove, isBelow } from './claim-rules.ts';
@@ -64,10 +66,21 @@ function* weightsClaim(
     ours: [areaText('filter alone', filter), areaText('weights alone', weights), areaText('both', both)].join(
       '; ',
     ),
-    verdict: claimVerdict(
-      [filter, weights].map((alone) =>
-        areaOf(alone) > areaOf(both) ? false : isBelow(estimateDifference(alone, both, 'area')),
-      ),
-    ),
+    verdict: keepsSeveralRewards(experimentOf(both))
+      ? claimVerdict(
+          [filter, weights].map((alone) =>
+            areaOf(alone) > areaOf(both) ? false : isBelow(estimateDifference(alone, both, 'area')),
+          ),
+        )
+      : 'not measured',
   };
+}
+
+/** Whether tasks that a filter keeps can differ in reward; if not, weights have nothing to prefer among them. */
+function keepsSeveralRewards({ filter, difficulty, agent }: Experiment): boolean {
+  if (filter.type !== 'threshold' || difficulty.per === 'batch') return true;
+  const { rolloutsPerTask: n } = agent;
+  const distances = range(n + 1).map((k) => Math.abs(k / n - difficulty.alpha));
+  const kept = distances.filter((distance) => distance <= filter.kMin + ROUNDING);
+  return new Set(kept.map((distance) => Math.round(distance / ROUNDING))).size > 1;
 }

@@ -454,18 +454,21 @@ describe('single settings of the method', () => {
   });
 
   test('filter and weights: held where both together have more than either alone', () => {
-    const filter = { filter: { type: 'threshold', kMin: 0.1 } };
-    const plan = compared({
-      tuned: {},
-      filter: { ...filter, environment: { training: { lambda: 0 } } },
-      both: filter,
-    });
-    const claim = (both: number) =>
-      judged(
+    const claim = (both: number, kMin: number) => {
+      const filter = { filter: { type: 'threshold', kMin } };
+      const plan = compared({
+        tuned: {},
+        filter: { ...filter, environment: { training: { lambda: 0 } } },
+        both: filter,
+      });
+      return judged(
         summarize(plan, runs(plan, { tuned: scores(0.5), filter: scores(0.4), both: scores(both) }), []),
         'filter and the weights',
       );
-    expect(claim(0.8).verdict).toBe('held');
-    expect(claim(0.45).verdict).toBe('not held');
+    };
+    expect(claim(0.8, 0.3).verdict).toBe('held');
+    expect(claim(0.45, 0.3).verdict).toBe('not held');
+    // Tasks that are solved half of the time, and no others: their rewards are alike.
+    expect(claim(0.8, 0.1).verdict).toBe('not measured');
   });
 });
