@@ -17,7 +17,7 @@ export interface PlannedActions {
 const childWorkflow = 2;
 /** `upsertSearchAttributes` after an epoch, and at the end. */
 const upsert = 1;
-/** Each begins with `openEpoch`. */
+/** Each, and the preparation, begins with `openEpoch`. */
 const opening = 1;
 /** `drawTasks`, `computeRewards`, `filterByDifficulty`, `updatePools`, two `publishPolicy`, `commitEpoch`. */
 const alwaysInEpoch = 7;
@@ -48,6 +48,7 @@ export function planActions(settings: Settings, forkedAt = 0): PlannedActions {
     every !== undefined && (epoch % every === 0 || epoch === settings.epochs);
   const count = (...steps: boolean[]): number => steps.filter(Boolean).length;
   const preparation =
+    opening +
     alwaysInPreparation +
     count(settings.checksColdStart === true, settings.writesPool === true, settings.gateEvery !== undefined) +
     shards.evaluate;
