@@ -108,8 +108,8 @@ interface TaskRules {
 }
 
 /**
- * The distinct tasks that may be learnt from, and for each reason the number of texts dropped for it. A base task that is
- * written again is kept: a static data set then has it twice.
+ * The distinct tasks that may be learnt from, and for each reason the number of texts dropped for it. A base task that
+ * is written again is kept: a static data set then has it twice.
  */
 function selectTasks(
   texts: readonly string[],
