@@ -1,6 +1,7 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { escapeControls } from '../formats/plain-text.ts';
+
+export { homeFolder } from '../config/home-folder.ts';
 
 /** What `genenv` exits with; `genenv --help` prints the meanings. */
 export const exitCodes = {
@@ -67,7 +68,3 @@ export function processContext(): CliContext {
     terminal: live ? process.stdout : null,
   };
 }
-
-/** The folder of stack, store and runs: GENENV_HOME, or `.genenv` in the current folder. */
-export const homeFolder = ({ GENENV_HOME: home = '' }: NodeJS.ProcessEnv): string =>
-  resolve(home === '' ? '.genenv' : home);

@@ -136,9 +136,9 @@ function rangeCell({ runs }: ArmSummary, metric: RunMetricName): string {
 const differenceCells = (row: ComparedArms, { seeds, primary }: Summary): string[] =>
   mainMetrics.map((metric) => {
     const difference = row.differences[metric];
-    const text = differenceText(difference, runMetrics[metric].unit);
-    const counted = difference?.isCensored ? text : text + seedCountText(difference, seeds.length);
-    return isPrimary(primary, row, metric) ? `${counted} (primary)` : counted;
+    const text =
+      differenceText(difference, runMetrics[metric].unit) + seedCountText(difference, seeds.length);
+    return isPrimary(primary, row, metric) ? `${text} (primary)` : text;
   });
 
 function controlParts(summary: Summary): string[] {

@@ -25,8 +25,7 @@ export function correctTables<Row extends ComparedArms>(
   const family = new Map<string, number>();
   for (const row of tables.flat())
     for (const measure of comparedMeasures) {
-      const difference = row.differences[measure];
-      const p = difference?.isCensored ? 1 : (difference?.p ?? null);
+      const p = row.differences[measure]?.p ?? null;
       if (p !== null && !isPrimary(primary, row, measure)) family.set(testOf(row, measure), p);
     }
   const adjusted = holmAdjusted([...family.values()]);
@@ -35,9 +34,7 @@ export function correctTables<Row extends ComparedArms>(
     const differences = { ...row.differences };
     for (const measure of comparedMeasures) {
       const p = adjustedByTest.get(testOf(row, measure));
-      const difference = differences[measure];
-      if (p !== undefined && difference?.isCensored !== true)
-        differences[measure] = { ...difference!, adjusted: p };
+      if (p !== undefined) differences[measure] = { ...differences[measure]!, adjusted: p };
     }
     return { ...row, differences };
   };

@@ -19,7 +19,7 @@ export interface SeedEstimate extends StudentInterval {
 export interface SeedDifference extends SeedEstimate {
   /**
    * Two-sided p of "no difference": Student's, or the sign-flip test's if all seeds are alike. Null for a
-   * single seed, and where some seeds are censored.
+   * single seed; 1 where some seeds are censored.
    */
   p: number | null;
   /** p after Holm's correction for all tests of its page; null if it is not tested there. */

@@ -55,14 +55,15 @@ const answerSchema = z.object({
  * within the limit of one; all else is retried by the activity.
  */
 export function createChatClient(server: ServerAddress): ChatClient {
-  const ask = createQuestion(server);
+  const ask = createRequest(server);
   return {
     answer: (request, signal) =>
       waitOutRateLimit(() => ask(request, signal), { limitMs: server.timeoutMs, signal }),
   };
 }
 
-function createQuestion(server: ServerAddress): ChatClient['answer'] {
+/** One request, whatever comes of it. */
+function createRequest(server: ServerAddress): ChatClient['answer'] {
   const client = createOpenAiClient(server);
   return async ({ model, messages, tools, stop, seed, temperature, maxTokens, schema }, signal) => {
     try {

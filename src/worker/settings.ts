@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { cacheRoot, pythonPath } from '../../infra/setup/locations.mjs';
 import { endpointsSource } from '../config/endpoints.ts';
 import type { EndpointsSource } from '../config/endpoints.ts';
+import { homeFolder } from '../config/home-folder.ts';
 import { kubernetesFile } from '../config/kubernetes.ts';
 import { dataFolders, modelFolders } from '../config/permitted-folders.ts';
 import { SLURM_ARGUMENTS, slurmArguments } from '../config/slurm.ts';
@@ -57,7 +58,7 @@ export interface WorkerSettings {
 
 /** @throws Error naming the variable or flag, its value and what is allowed */
 export function workerSettings(environment: NodeJS.ProcessEnv, queues: string | undefined): WorkerSettings {
-  const home = resolve(environment.GENENV_HOME === '' ? '.genenv' : (environment.GENENV_HOME ?? '.genenv'));
+  const home = homeFolder(environment);
   const selected = (queues ?? queueNames.join(',')).split(',').map((name) => name.trim());
   const unknownQueue = selected.find((name) => !queueNames.includes(name as QueueName));
   if (unknownQueue !== undefined)

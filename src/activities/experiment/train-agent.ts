@@ -77,11 +77,10 @@ async function* batchRecords(
   wholeSteps: StepTotals[] | null,
 ): AsyncGenerator<TrainingRecord> {
   const { seed, agent, world } = experiment;
-  const { dropZeroVariance, formatReward = 0 } = agent.training!;
-  const withAdvantages =
-    formatReward > 0 || dropZeroVariance
-      ? await groupsWithAdvantages(store.records<RewardRecord>(rewards))
-      : new Set<string>();
+  const { dropZeroVariance } = agent.training!;
+  const withAdvantages = dropZeroVariance
+    ? await groupsWithAdvantages(store.records<RewardRecord>(rewards))
+    : new Set<string>();
   const groups: string[] = [];
   const silent = new Set<string>();
   for await (const [{ task_id, informative }, { kept_for_agent }] of zipRecords(

@@ -6,8 +6,8 @@ export interface Place {
   query: URLSearchParams;
 }
 
-/** What is no encoded text is taken as it stands. */
-const decoded = (part: string): string => {
+/** A part of an address as text; one that is not encoded is taken as it stands. */
+const decodePart = (part: string): string => {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -21,7 +21,7 @@ const currentPlace = (): Place => {
     parts: path
       .split('/')
       .filter((part) => part !== '')
-      .map(decoded),
+      .map(decodePart),
     query: new URLSearchParams(query),
   };
 };
