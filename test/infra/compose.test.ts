@@ -213,6 +213,7 @@ describe('infra/compose.yaml', () => {
     const experiment = parseExperiment(JSON.parse(read('infra/vllm.json')));
     const readVariables = new Set([
       ...readByWorkers,
+      'GENENV_HOME',
       'TEMPORAL_ADDRESS',
       'TEMPORAL_NAMESPACE',
       ...(experiment.serving.type === 'openai' ? [experiment.serving.apiKeyEnv] : []),
