@@ -137,6 +137,16 @@ describe('the style `bfcl`', () => {
     expect(bfclReward(answer(", sugar=''"))).toBe(0);
   });
 
+  it('takes the empty list where the parameter may be left out, as BFCL does', () => {
+    const answer = (extras: string): string =>
+      `[tea.brew(leaf='Earl Grey', cups=2, milk=True, extras=${extras})]`;
+    const optional = accepting({ extras: [[{ name: 'Ice' }], ''] });
+    expect(['[]', "[{'name': 'ice'}]"].map((extras) => bfclReward(answer(extras), optional))).toEqual([1, 1]);
+    expect(["''", '[[]]', '{}'].map((extras) => bfclReward(answer(extras), optional))).toEqual([0, 0, 0]);
+    expect(bfclReward(answer('[]'), accepting({ extras: [''] }))).toBe(1);
+    expect(bfclReward(answer('[]'), accepting({ extras: [[{ name: 'Ice' }]] }))).toBe(0);
+  });
+
   it('has lists in their order, and objects by their keys', () => {
     const nested = accepting({ extras: [[{ name: 'Lemon' }, { name: 'Ice' }]] });
     const answer = (extras: string): string =>

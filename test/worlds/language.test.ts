@@ -471,6 +471,12 @@ describe('the verdict', () => {
     ).toEqual([0, 0, 0, 0, 0, 0, 0]);
   });
 
+  it('takes a task of which one accepted answer can be given, and gives that one', () => {
+    const task = exact('Capital of France?', 'Paris\nAnswer: x', 'Paris');
+    expect(world.referenceAnswer(specOf(task))).toBe('Answer: Paris');
+    expect(rewardOf(task, 'Answer: Paris')).toBe(1);
+  });
+
   it('on free text is its token F1', () => {
     expect(rewardOf(ice, 'Answer: Ice is less dense than liquid water!')).toBe(1);
     expect(rewardOf(ice, 'Answer: ice is less dense')).toBeCloseTo(8 / 11);

@@ -98,11 +98,57 @@ describe('a task of services', () => {
     expect(listed(back)).toBe(listed([]));
   });
 
-  it('has been told what an earlier turn has read, as in BFCL’s checker', () => {
+  it('has been told what an earlier turn has read, and wants a call in each turn, as in BFCL’s checker', () => {
     const again = specOf(world, { ...task, turns: [...task.turns, [read]] });
     const score = (actions: readonly string[]) => world.score(again, actions.join('\n')).reward;
-    expect(score([...right, 'done'])).toBe(1);
-    expect(score([...right.slice(1), 'done'])).toBe(0);
+    expect(score([...right, '[list_tickets()]', 'done'])).toBe(1);
+    expect(score([...right, 'done'])).toBe(0);
+    expect(score([...right, '[]', 'done'])).toBe(0);
+    expect(score([...right.slice(1), '[list_tickets()]', 'done'])).toBe(0);
+  });
+
+  describe('with more calls in a turn than steps', () => {
+    const short = createWorld(worldSettings.parse({ type: 'services', stepsPerTurn: 2 }));
+    const second = { folder: 'docs', name: 'b.txt' };
+    const readOther = { name: 'read_file', arguments: second };
+    const write = (name: string, text: string) => ({
+      name: 'write_file',
+      arguments: { folder: 'docs', name, text },
+    });
+    const tell = (text: string) => ({ name: 'send_message', arguments: { to: 'Ada', text } });
+    const turn = (...calls: ServicesTask['turns'][number]): ServicesTask => ({
+      state: { ...task.state, files: [...task.state.files, { ...second, text: 'a cable hums' }] },
+      turns: [calls],
+    });
+
+    it.each([
+      ['reads together', [read, tell('$1'), readOther, tell('$3')], ['read read', 'send send']],
+      [
+        'reads before a change of another file',
+        [read, write('c.txt', '$1'), readOther, tell('$3')],
+        ['read read', 'write send'],
+      ],
+      [
+        'reads a file after its change',
+        [read, tell('$1'), write('b.txt', 'x'), readOther],
+        ['read write read', 'send'],
+      ],
+      ['keeps messages in order', [read, tell('$1'), tell('x'), readOther], ['read read', 'send send']],
+    ])('has a right answer that %s', (_, calls, names) => {
+      const grouped = specOf(short, turn(...calls));
+      const answer = short.referenceAnswer(grouped);
+      const lists = answer
+        .split('\n')
+        .map((list) => (list.match(/[a-z]+(?=_[a-z]+\()/g) ?? [list]).join(' '));
+      expect(lists).toEqual([...names, 'done']);
+      expect(short.score(grouped, answer)).toEqual({ reward: 1, wellFormed: true });
+    });
+
+    it('is refused if its right answer takes too many steps', () => {
+      const chained = turn(read, write('b.txt', '$1'), readOther, tell('$3'));
+      expect(reasonOf(short, chained)).toBe('unsolvable');
+      expect(reasonOf(world, chained)).toBe('valid');
+    });
   });
 
   it('lets an answer reason before its calls, and before its end of a turn', () => {

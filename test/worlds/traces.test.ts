@@ -138,6 +138,21 @@ describe('the world of calls on traces', () => {
     expect(world.baseTasks(random).length + world.heldOutTasks(random).length).toBe(2 + left);
   });
 
+  it.each([
+    ['user', 0, 'x'.repeat(2500)],
+    ['tool', 1, 'x'.repeat(2500)],
+    ['tool', 1, '{'.repeat(300_000)],
+  ])('leaves actions out after a message of the %s that is too long, soon', async (role, left, content) => {
+    const messages = [{ role: 'user', content: 'What is there?' }, ...trace.messages.slice(1, 4)].map(
+      (message) => (message.role === role ? { ...message, content } : message),
+    );
+    const short = { tools, messages: [{ role: 'user', content: 'Look up.' }, trace.messages[1]] };
+    const started = performance.now();
+    const world = await tracedWorld([trace, short, { tools, messages }]);
+    expect(world.baseTasks(random).length + world.heldOutTasks(random).length).toBe(3 + left);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
   it('leaves an action out after a message that is too long with its calls', async () => {
     const messages = [
       { role: 'user', content: 'What is there?' },
@@ -146,6 +161,22 @@ describe('the world of calls on traces', () => {
     ];
     const world = await tracedWorld([trace, { tools, messages }]);
     expect(world.baseTasks(random).length + world.heldOutTasks(random).length).toBe(3);
+  });
+
+  it('has base and held-out tasks of any two traces, also if one of them begins the other', async () => {
+    const begun = { tools, messages: trace.messages.slice(0, 2) };
+    for (const traces of [
+      [trace, begun],
+      [begun, trace],
+    ])
+      for (const heldOut of [0.1, 0.9]) {
+        const path = join(await temporaryFolder(), 'traces.jsonl');
+        await writeFile(path, traces.map((line) => JSON.stringify(line)).join('\n'));
+        const world = await loaded({ type: 'calls', tasksFile: { path, form: 'traces', heldOut } });
+        const [base, held] = [world.baseTasks(random), world.heldOutTasks(random)];
+        expect(base.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length)).toEqual([3]);
+        expect(held.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length)).toEqual([1]);
+      }
   });
 
   it('takes the very action of the expert, which may have given an empty text', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findContamination } from '../../src/benchmarks/contamination/find-contamination.ts';
+import { emptyHistory } from '../../src/coevolution/agent-history.ts';
 import { queryText } from '../../src/benchmarks/travelplanner/query-text.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import type { TravelTask } from '../../src/worlds/travel/task-schema.ts';
@@ -193,6 +194,14 @@ describe('a text of the simulator', () => {
     expect(reasonOf(world, longer)).toBe('valid');
     expect(reasonOf(world, { ...longer, query: { ...query, dest: 'Northmark' } })).toBe('unknown_city');
     expect(world.agentPrompt(specOf(world, longer))).toContain('Brookmouth is in Eastmark.');
+  });
+
+  it('is asked for with what the schema cannot say of names, flights and ways', () => {
+    const prompt = world.environmentPrompt(emptyHistory(), specOf(world, copy()));
+    expect(prompt).toContain('No name may be part of another of its kind in the same city.');
+    expect(prompt).toContain(
+      'Each flight number stands once, and so does each way from one city to another.',
+    );
   });
 
   it('has no vote, since no label is its word', () => {

@@ -119,9 +119,11 @@ function cutIntoTasks(line: string, style: CallStyle): LineTasks {
       text.length > MAX_LENGTH ||
       task.dialogue.length > MAX_MESSAGES ||
       task.dialogue.some(({ content }) => content.length > MAX_CONTENT);
+    // Looking for calls takes long in texts that are too long.
+    if (isTooLong) return [];
     const isCopied =
       validateCallsTask(task, ['user', 'tool']) === undefined && leaksCall(task, style.sameText);
-    return isTooLong || isCopied ? [] : [{ text, place: `action ${step}` }];
+    return isCopied ? [] : [{ text, place: `action ${step}` }];
   });
 }
 

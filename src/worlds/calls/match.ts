@@ -1,4 +1,4 @@
-import type { Call, CallTool, ExpectedCall } from './task-schema.ts';
+import type { ArgumentValue, Call, CallTool, ExpectedCall, Type } from './task-schema.ts';
 
 /** Whether two texts count as equal. */
 export type TextEquality = (left: string, right: string) => boolean;
@@ -48,6 +48,13 @@ export const acceptedValues = (
 ): ExpectedCall['arguments'][string] =>
   tool.required.includes(parameter) ? values : values.filter((value) => value !== '');
 
+/** What BFCL reads `""` in the list of a parameter as, too: the empty text, or the empty list. */
+function emptyValues(type: Type | undefined, values: ExpectedCall['arguments'][string]): ArgumentValue[] {
+  if (!values.includes('')) return [];
+  if (type === 'string') return [''];
+  return type === 'array' ? [[]] : [];
+}
+
 /**
  * Whether a call matches the expected one, by the rules of BFCL's AST checker: the name exactly; each
  * argument one of those accepted; nothing that the answer does not name; nothing left out but what may be.
@@ -61,8 +68,7 @@ export function callMatches(gold: ExpectedCall, tool: CallTool, call: Call, same
   return Object.entries(gold.arguments).every(([name, values]) => {
     const accepted = acceptedValues(tool, name, values);
     if (!Object.hasOwn(call.arguments, name)) return accepted.length < values.length;
-    // BFCL compares texts with the whole list, the empty one included.
-    const allowed = tool.parameters[name]?.type === 'string' ? values : accepted;
+    const allowed = [...accepted, ...emptyValues(tool.parameters[name]?.type, values)];
     return allowed.some((value) => sameValue(call.arguments[name], value, same));
   });
 }

@@ -8,7 +8,8 @@ import type { Call, CallMessage, CallsTask } from './task-schema.ts';
  * next action (GenEnv, Fig. 3). Each is a task of this world: to act as the expert did.
  */
 
-const text = z.string().min(1).max(2000);
+/** Of any length: an action whose history is too long for a task is left out. */
+const text = z.string().min(1);
 const tracedCall = z.strictObject({ name: toolName, arguments: z.record(nameSchema, valueSchema) });
 const traceSchema = z.strictObject({
   tools: z.array(toolSchema).min(1).max(20),

@@ -58,13 +58,30 @@ export async function readTasksFile(
   // What was cut from one line stays together: its tasks hold each other's labels.
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...groups.values()]);
   const count = Math.min(order.length - 1, Math.max(1, Math.round(share * order.length)));
-  const heldOut = new Set(order.slice(0, count).flat());
-  const base = [...new Set(order.slice(count).flat())].filter((spec) => !heldOut.has(spec));
-  if (base.length === 0 || heldOut.size === 0)
+  const split = splitGroups(order, count);
+  if (split.base.length === 0 || split.heldOut.length === 0)
     throw new InvalidConfig(
       `experiment: world.tasksFile.path: ${path} has ${order.length} distinct ${reader.cutLine ? 'traces' : 'tasks'}; expected at least 2, one to vary and one held out`,
     );
-  return { base, heldOut: [...heldOut] };
+  return split;
+}
+
+/**
+ * Holds the first groups out, as many as are wanted; one that would leave no base task is passed over, so any two
+ * groups that differ can be split. A task that a group held out shares with others is held out.
+ */
+function splitGroups(groups: readonly TaskSpec[][], wanted: number): OwnTasks {
+  const all = new Set(groups.flat());
+  const heldOut = new Set<TaskSpec>();
+  let count = 0;
+  for (const group of groups) {
+    if (count === wanted) break;
+    const added = new Set(group.filter((spec) => !heldOut.has(spec)));
+    if (heldOut.size + added.size === all.size) continue;
+    for (const spec of added) heldOut.add(spec);
+    count += 1;
+  }
+  return { base: [...all].filter((spec) => !heldOut.has(spec)), heldOut: [...heldOut] };
 }
 
 interface ReadLine {

@@ -103,18 +103,20 @@ export function classifyFailure({ evaluation, target_action }: LanguageTask, res
   return classifyCallsFailure([target_action!], call === undefined ? undefined : [call as { name: string }]);
 }
 
-/** A correct response. */
-export function referenceResponse(
-  { evaluation, target_action }: LanguageTask,
-  limits: ProgramLimits,
-): string {
+/** A correct response, in the form that the agent's prompt asks for; of several the first that is read as such. */
+export function referenceResponse(task: LanguageTask, limits: ProgramLimits): string {
+  const { evaluation, target_action } = task;
   switch (evaluation.kind) {
     case 'execution':
       return `${marker} ${executedAnswer(evaluation, limits)}`;
     case 'call':
       return `${open}${JSON.stringify(target_action)}${close}`;
-    case 'exact':
-      return `${marker} ${evaluation.answers[0]!}`;
+    case 'exact': {
+      const responses = evaluation.answers.map((answer) => `${marker} ${answer}`);
+      return (
+        responses.find((response) => scoreResponse(task, response, limits).reward === 1) ?? responses[0]!
+      );
+    }
     case 'reference':
       return `${marker} ${evaluation.answer}`;
   }

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stripReasoning } from '../../formats/toolrl.ts';
-import { readPythonCalls, writePythonCalls } from '../calls/call-formats.ts';
+import { readPythonCalls } from '../calls/call-formats.ts';
 import { comparable, execute } from './backend.ts';
-import type { ServiceCall, ServiceResult, ServiceState } from './backend.ts';
-import { label, referenceTo } from './task.ts';
+import type { ServiceResult, ServiceState } from './backend.ts';
+import { label } from './task.ts';
 import { MAX_CALLS } from './settings.ts';
 import type { ServicesTask } from './task.ts';
 
 /** Where a rollout stands after some actions. */
 export interface Played {
   over: boolean;
-  /** Every turn ended in the label's state, with the label's results among those so far. */
+  /** Every turn had a call and ended in the label's state, with the label's results among those so far. */
   passed: boolean;
   /** Turns that have ended. */
   turns: number;
@@ -25,9 +25,9 @@ export const DONE = 'done';
 
 /**
  * Plays an agent's actions by BFCL's rules of multi-turn cases: calls are executed and their results shown; an answer
- * without calls ends the turn. A turn passes if the state then equals that of the label's program, and if what
- * that program read was read, too, in this turn or an earlier one (`multi_turn_checker` of bfcl-eval). Too many
- * steps in a turn end the rollout.
+ * without calls ends the turn. A turn passes if it had a call, if the state then equals that of the label's program,
+ * and if what that program read was read, too, in this turn or an earlier one (`multi_turn_checker` of bfcl-eval).
+ * Too many steps in a turn end the rollout.
  */
 export function play(task: ServicesTask, actions: readonly string[], stepsPerTurn: number): Played {
   const labels = label(task)!;
@@ -44,7 +44,8 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
     if (calls === undefined) {
       const wanted = labels[played.turns]!;
       played.wellFormed &&= stripReasoning(action).trim() === DONE;
-      played.passed &&= comparable(state) === comparable(wanted.state) && holds(gathered, wanted.results);
+      played.passed &&=
+        steps > 0 && comparable(state) === comparable(wanted.state) && holds(gathered, wanted.results);
       played.turns += 1;
       played.results = undefined;
       played.over = played.turns === labels.length;
@@ -63,27 +64,6 @@ export function play(task: ServicesTask, actions: readonly string[], stepsPerTur
   played.passed &&= played.turns === labels.length;
   return played;
 }
-
-/**
- * The label's program as actions: a call each, since a later one may need what an earlier one reads. A turn of
- * more calls than steps has lists of calls that do not need each other's results.
- */
-export const referenceActions = (task: ServicesTask, stepsPerTurn: number): string[] =>
-  label(task)!.flatMap(({ calls }, turn) => {
-    const lists: ServiceCall[][] = [];
-    for (const [at, call] of calls.entries()) {
-      const list = lists.at(-1) ?? [];
-      const needed = Object.values(task.turns[turn]![at]!.arguments).map((value) => referenceTo(value) ?? -1);
-      if (at === 0 || calls.length <= stepsPerTurn || Math.max(...needed) >= at - list.length)
-        lists.push([call]);
-      else list.push(call);
-    }
-    return [...lists.map(writePythonCalls), DONE];
-  });
-
-/** Whether the label's program takes no more steps than an agent has. */
-export const isSolvable = (task: ServicesTask, stepsPerTurn: number): boolean =>
-  play(task, referenceActions(task, stepsPerTurn), stepsPerTurn).passed;
 
 /** A longer list counts as none: a thousand calls fit into an answer, and each result may be a page. */
 function readCalls(action: string): ReturnType<typeof readPythonCalls> {

@@ -69,7 +69,7 @@ const countConstraints = ({ local_constraint: { cuisine, ...constraints } }: Tra
 
 const instructions = `You write training tasks in travel planning for an agent. A task is one JSON object of the form of the task to vary; anything else is worth nothing.
 - query: where from (org) and to (dest: a city for up to 3 days, a state for more), days (2 to 7) with their dates, number of cities and of people, budget in dollars for all, and local_constraint, where null asks for nothing. It is put into words for the agent.
-- information: all that the agent is given: cities with their states, flights, restaurants, accommodations, attractions and driving distances. Up to 3 days there are no cities but org and dest. No name may be part of another of its kind in the same city.
+- information: all that the agent is given: cities with their states, flights, restaurants, accommodations, attractions and driving distances. Up to 3 days there are no cities but org and dest. No name may be part of another of its kind in the same city. Each flight number stands once, and so does each way from one city to another.
 - plan: one day for each, which shows that the task can be solved. It must keep the whole query: begin and end in org; name only what is in the information, as "Name, City", attractions with a semicolon after each; never the same restaurant or attraction twice; stay the minimum of nights; cost no more than the budget (flights and meals by person, a car for 5 people, a taxi for 4, rooms by their maximum occupancy each night).
 Harder tasks have a smaller budget, more constraints, days or people, and information that tempts; easier ones leave more choices that work.`;
 
