@@ -1,4 +1,4 @@
-import type { SuiteLoader } from '../benchmarks/registry.ts';
+import type { SuiteLoader } from '../benchmarks/suite-loader.ts';
 import type { RequireModelFolder } from '../config/permitted-folders.ts';
 import type { ModelClients } from '../inference/model-clients.ts';
 import type { Quotas } from '../runs/quotas.ts';

@@ -132,7 +132,12 @@ export interface Suite<Item extends Case = Case, Response = unknown> {
    * they fit.
    */
   refuses(settings: SuiteSettings): string | null;
-  open(host: SuiteHost, settings: SuiteSettings): Promise<OpenSuite<Item, Response> | Missing>;
+  /** @param signal ends the opening, with the engine that it has begun to start */
+  open(
+    host: SuiteHost,
+    settings: SuiteSettings,
+    signal?: AbortSignal,
+  ): Promise<OpenSuite<Item, Response> | Missing>;
 }
 
 /** A benchmark: its suites, and its authors' figures over several of them. */

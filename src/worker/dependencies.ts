@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dependencies } from '../activities/dependencies.ts';
-import { benchmarks, suiteHost, SuiteLoader } from '../benchmarks/registry.ts';
+import { benchmarks, suiteHost } from '../benchmarks/registry.ts';
+import { SuiteLoader } from '../benchmarks/suite-loader.ts';
 import { modelFolderCheck } from '../config/permitted-folders.ts';
 import { readSecret } from '../config/secrets.ts';
 import { permitServer, workerResolver } from '../inference/endpoints.ts';

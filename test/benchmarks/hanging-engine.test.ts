@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../../src/activities/index.ts';
-import { SuiteLoader } from '../../src/benchmarks/registry.ts';
+import { SuiteLoader } from '../../src/benchmarks/suite-loader.ts';
 import { SidecarFailed } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, OpenSuite } from '../../src/benchmarks/suite.ts';
 import type { ReadySuite } from '../../src/types/evaluation-inputs.ts';

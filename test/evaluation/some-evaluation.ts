@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
 import type { Dependencies } from '../../src/activities/dependencies.ts';
 import { createEvaluationCpuActivities, createEvaluationLlmActivities } from '../../src/activities/index.ts';
-import { SuiteLoader } from '../../src/benchmarks/registry.ts';
+import { SuiteLoader } from '../../src/benchmarks/suite-loader.ts';
 import { meanScore, rateScore } from '../../src/benchmarks/suite.ts';
 import type { Benchmark, Case, CaseVerdict, OpenSuite, Suite } from '../../src/benchmarks/suite.ts';
 import type { ModelClients } from '../../src/inference/model-clients.ts';

@@ -47,7 +47,12 @@ test('a list with a typo is an outage of every server that it lists, until it is
   writeFileSync(list, '{"addresses": ["http://127.0.0.1:*",]}');
   const serving = { type: 'vllm', baseUrl: 'http://127.0.0.1:9/v1' } as const;
   const [suite] = dependencies.suites.select(['bamboogle_search']);
-  const opened = await dependencies.suites.open(suite!, { toolFormat: 'prompt', search });
+  const opened = await dependencies.suites.use(
+    suite!,
+    { toolFormat: 'prompt', search },
+    new AbortController().signal,
+    (opening) => Promise.resolve(opening),
+  );
   const reason = /endpoints\.json: expected JSON/;
   for (const work of [
     () => dependencies.policyClient(serving, 1_000),

@@ -17,7 +17,7 @@ import { InvalidConfig } from '../../validation/invalid-config.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createClientUnderTest } from './client-under-test.ts';
 import type { ServedPolicy } from './client-under-test.ts';
-import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-inputs.ts';
+import { casesOf, readRecord, shardKey, withPlannedSuite } from './evaluation-inputs.ts';
 
 /**
  * Runs the policy on the cases of a shard, and keeps what will be judged. Every batch of answers is on disk
@@ -27,28 +27,25 @@ import { casesOf, plannedSuite, readRecord, shardKey } from './evaluation-inputs
 export function createAnswerCases(dependencies: Dependencies) {
   return async (input: AnswerInput): Promise<Answered> => {
     const { evaluation, policy } = await readRecord(dependencies, input);
-    return runOnce(dependencies, shardKey('answer', input), async (work) => {
-      const { suite, opened } = await plannedSuite(dependencies, evaluation, input.suite);
-      const cases = casesOf(opened, evaluation).slice(input.from, input.to);
-      if (policy.type === 'gold') {
-        const records = cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) }));
-        return { answers: await dependencies.store.putRecords(records), ...emptyCounts() };
-      }
-      if (opened.cannotAsk !== undefined)
-        throw new InvalidConfig(
-          `evaluation: ${suite.name} cannot be asked on this worker: ${opened.cannotAsk}`,
-        );
-      const { signal, stalled } = dependencies.activityContext();
-      return dependencies.suites.runAttempt(opened, AbortSignal.any([signal, stalled]), async () => {
+    const { name } = input.suite;
+    return runOnce(dependencies, shardKey('answer', input), (work) =>
+      withPlannedSuite(dependencies, evaluation, input.suite, async (opened) => {
+        const cases = casesOf(opened, evaluation).slice(input.from, input.to);
+        if (policy.type === 'gold') {
+          const records = cases.map((item): AnswerRecord => ({ id: item.id, response: opened.gold(item) }));
+          return { answers: await dependencies.store.putRecords(records), ...emptyCounts() };
+        }
+        if (opened.cannotAsk !== undefined)
+          throw new InvalidConfig(`evaluation: ${name} cannot be asked on this worker: ${opened.cannotAsk}`);
         await using session = await AnswerSession.open(dependencies, work, {
           evaluation,
           policy,
-          suite: suite.name,
+          suite: name,
         });
         const answers = await dependencies.store.putRecords(answerCases(session, opened, cases));
         return { answers, ...session.counts };
-      });
-    });
+      }),
+    );
   };
 }
 

@@ -1,6 +1,6 @@
 /** What the activities of an evaluation share: its record, its keys, its suites as they were planned. */
 import { mapConcurrent } from '../../async/map-concurrent.ts';
-import type { OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
+import type { Missing, OpenSuite, Suite, SuiteSettings } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
 import { evaluationRecordSchema } from '../../runs/file-schemas.ts';
 import { canonicalJson, hashOf } from '../../store/canonical-json.ts';
@@ -120,28 +120,41 @@ export function planEach<Named extends { name: string }>(
 
 const MAX_OPENING_SUITES = 4;
 
+/** Runs a part of the activity with the opened suite, until the activity ends or its attempt is given up. */
+export function withSuite<Result>(
+  { suites, activityContext }: Dependencies,
+  evaluation: Evaluation,
+  suite: Suite,
+  attempt: (opened: OpenSuite | Missing) => Result | Promise<Result>,
+): Promise<Result> {
+  const { signal, stalled } = activityContext();
+  return suites.use(suite, suiteSettings(evaluation), AbortSignal.any([signal, stalled]), attempt);
+}
+
 /**
- * The suite as it was planned.
+ * Runs a part of the activity with the suite as it was planned.
  * @throws InvalidConfig if this worker does not have it, or has other data or rules than the plan
  */
-export async function plannedSuite(
-  { suites }: Dependencies,
+export function withPlannedSuite<Result>(
+  dependencies: Dependencies,
   evaluation: Evaluation,
   planned: ReadySuite,
-): Promise<{ suite: Suite; opened: OpenSuite }> {
-  const [suite] = suites.select([planned.name]);
-  const opened = await suites.open(suite!, suiteSettings(evaluation));
-  if ('missing' in opened)
-    throw new InvalidConfig(`evaluation: ${planned.name} is not on this worker: ${opened.missing}`);
-  const current = rulesOf({ ...opened, asking: opened.promptVersion });
-  if (current !== rulesOf(planned)) {
-    throw new InvalidConfig(
-      `evaluation: ${planned.name}: this worker has other data or rules (${current}) ` +
-        `than the evaluation was planned by (${rulesOf(planned)}); ` +
-        'give all workers the same, or start the evaluation under another id',
-    );
-  }
-  return { suite: suite!, opened };
+  attempt: (opened: OpenSuite) => Promise<Result>,
+): Promise<Result> {
+  const [suite] = dependencies.suites.select([planned.name]);
+  return withSuite(dependencies, evaluation, suite!, async (opened) => {
+    if ('missing' in opened)
+      throw new InvalidConfig(`evaluation: ${planned.name} is not on this worker: ${opened.missing}`);
+    const current = rulesOf({ ...opened, asking: opened.promptVersion });
+    if (current !== rulesOf(planned)) {
+      throw new InvalidConfig(
+        `evaluation: ${planned.name}: this worker has other data or rules (${current}) ` +
+          `than the evaluation was planned by (${rulesOf(planned)}); ` +
+          'give all workers the same, or start the evaluation under another id',
+      );
+    }
+    return attempt(opened);
+  });
 }
 
 const rulesOf = ({

@@ -21,6 +21,7 @@ import {
   readRecord,
   refusedByName,
   suiteSettings,
+  withSuite,
 } from './evaluation-inputs.ts';
 import type { EvaluationRecord } from './evaluation-inputs.ts';
 
@@ -101,13 +102,14 @@ async function planSuite(
   const { name } = suite;
   const refused = suite.refuses(suiteSettings(evaluation));
   if (refused !== null) return { name, skipped: refused };
-  const opened = await dependencies.suites.open(suite, suiteSettings(evaluation));
-  if ('missing' in opened) return { name, skipped: opened.missing };
-  if (opened.cannotAsk !== undefined) return { name, skipped: opened.cannotAsk };
-  const { dataHash, promptVersion: asking, versions } = opened;
-  const cases = casesOf(opened, evaluation).length;
-  if (cases === 0) return { name, skipped: 'it has no answer key' };
-  return { name, skipped: null, cases, dataHash, asking, versions };
+  return withSuite(dependencies, evaluation, suite, (opened): PlannedSuite => {
+    if ('missing' in opened) return { name, skipped: opened.missing };
+    if (opened.cannotAsk !== undefined) return { name, skipped: opened.cannotAsk };
+    const { dataHash, promptVersion: asking, versions } = opened;
+    const cases = casesOf(opened, evaluation).length;
+    if (cases === 0) return { name, skipped: 'it has no answer key' };
+    return { name, skipped: null, cases, dataHash, asking, versions };
+  });
 }
 
 /** The shards of all suites. @throws InvalidConfig if they are more than a workflow can have */
@@ -189,16 +191,17 @@ export function createPlanRescoring(dependencies: Dependencies) {
     const suites = await planEach(dependencies, results.suites, async (before): Promise<PlannedSuite> => {
       if (before.skipped !== null) return { name: before.name, skipped: before.skipped };
       const [suite] = dependencies.suites.select([before.name]);
-      const opened = await dependencies.suites.open(suite!, suiteSettings(evaluation));
-      if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
-      return {
-        name: before.name,
-        skipped: null,
-        cases: before.cases,
-        dataHash: opened.dataHash,
-        asking: opened.promptVersion,
-        versions: opened.versions,
-      };
+      return withSuite(dependencies, evaluation, suite!, (opened): PlannedSuite => {
+        if ('missing' in opened) throw new InvalidConfig(`rescore: ${before.name}: ${opened.missing}`);
+        return {
+          name: before.name,
+          skipped: null,
+          cases: before.cases,
+          dataHash: opened.dataHash,
+          asking: opened.promptVersion,
+          versions: opened.versions,
+        };
+      });
     });
     return {
       id,

@@ -9,7 +9,7 @@ import type { CaseLine, EvaluationResults, Scored, SuiteResults } from '../../ty
 import { InvalidInput } from '../../validation/checked-input.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { caseLines } from './case-lines.ts';
-import { casesOf, plannedSuite, readRecord } from './evaluation-inputs.ts';
+import { casesOf, readRecord, withPlannedSuite } from './evaluation-inputs.ts';
 import type { VerdictLine } from './judge-cases.ts';
 import { recordedShards } from './recorded-shards.ts';
 
@@ -34,18 +34,19 @@ export function createScoreEvaluation(dependencies: Dependencies) {
         results.push({ name: planned.name, skipped: planned.skipped });
         continue;
       }
-      const { opened } = await plannedSuite(dependencies, evaluation, planned);
-      const suiteShards = await recordedShards(dependencies, input, planned, {
-        cases: casesOf(opened, evaluation).length,
-        casesPerShard: evaluation.casesPerShard,
+      await withPlannedSuite(dependencies, evaluation, planned, async (opened) => {
+        const suiteShards = await recordedShards(dependencies, input, planned, {
+          cases: casesOf(opened, evaluation).length,
+          casesPerShard: evaluation.casesPerShard,
+        });
+        shards.push(...suiteShards);
+        const verdictsByShard = await Promise.all(
+          suiteShards.map((shard) => collect(dependencies.store.records<VerdictLine>(shard.verdicts))),
+        );
+        const verdicts = verdictsByShard.flat();
+        lines.push(...(await caseLines(dependencies, planned, opened, { shards: suiteShards, verdicts })));
+        results.push(suiteResults(planned, suiteShards, { evaluation, opened, verdicts }));
       });
-      shards.push(...suiteShards);
-      const verdictsByShard = await Promise.all(
-        suiteShards.map((shard) => collect(dependencies.store.records<VerdictLine>(shard.verdicts))),
-      );
-      const verdicts = verdictsByShard.flat();
-      lines.push(...(await caseLines(dependencies, planned, opened, { shards: suiteShards, verdicts })));
-      results.push(suiteResults(planned, suiteShards, { evaluation, opened, verdicts }));
       dependencies.activityContext().heartbeat({ suite: planned.name });
     }
     const scored = results.flatMap((suite) => ('scores' in suite ? [suite] : []));

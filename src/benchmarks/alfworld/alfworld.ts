@@ -65,7 +65,7 @@ function createSuite(
     name: `alfworld_${split.name}_${setting}`,
     about,
     refuses: () => null,
-    async open(host): Promise<OpenAlfworld | Missing> {
+    async open(host, _settings, signal): Promise<OpenAlfworld | Missing> {
       const data = await openSplit(split, host);
       const python = await host.enginePython('alfworld');
       const missing = [
@@ -75,7 +75,7 @@ function createSuite(
           : []),
       ];
       if ('missing' in data || python === null) return { missing: missing.join('; and ') };
-      const engine = await AlfworldEngine.open(python);
+      const engine = await AlfworldEngine.open(python, signal);
       return {
         cases: data.games,
         dataHash: data.dataHash,

@@ -30,8 +30,8 @@ export class AlfworldEngine implements AsyncDisposable {
     this.versions = versions;
   }
 
-  /** @throws SidecarFailed */
-  static async open(python: string): Promise<AlfworldEngine> {
+  /** @throws SidecarFailed, or the signal's reason if it aborts */
+  static async open(python: string, signal?: AbortSignal): Promise<AlfworldEngine> {
     const sidecar = new Sidecar({
       name: 'alfworld',
       python,
@@ -41,7 +41,7 @@ export class AlfworldEngine implements AsyncDisposable {
       folder: tmpdir(),
     });
     try {
-      return new AlfworldEngine(sidecar, await sidecar.ask({ ask: 'versions' }));
+      return new AlfworldEngine(sidecar, await sidecar.ask({ ask: 'versions' }, signal));
     } catch (error) {
       await sidecar.close();
       throw error;

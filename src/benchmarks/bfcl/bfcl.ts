@@ -89,13 +89,17 @@ function createSuite(
     name,
     about,
     refuses: () => null,
-    async open({ enginePython }, { toolFormat }): Promise<OpenSuite<BfclCase, BfclResponse> | Missing> {
+    async open(
+      { enginePython },
+      { toolFormat },
+      signal,
+    ): Promise<OpenSuite<BfclCase, BfclResponse> | Missing> {
       const python = await enginePython('bfcl');
       if (python === null)
         return {
           missing: 'the official code of BFCL is not installed: run `npm run engines -- bfcl`',
         };
-      const engine = await BfclEngine.open(python, category, toolFormat);
+      const engine = await BfclEngine.open({ python, category, toolFormat }, signal);
       if ('missing' in engine) return engine;
       const { cases, dataHash, version } = engine.data;
       return {

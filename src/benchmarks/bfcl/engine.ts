@@ -57,11 +57,14 @@ export class BfclEngine {
     this.data = described;
   }
 
-  /** @throws SidecarFailed */
+  /** @throws SidecarFailed, or the signal's reason if it aborts */
   static async open(
-    python: string,
-    category: CategoryName,
-    toolFormat: 'prompt' | 'native',
+    {
+      python,
+      category,
+      toolFormat,
+    }: { python: string; category: CategoryName; toolFormat: 'prompt' | 'native' },
+    signal?: AbortSignal,
   ): Promise<BfclEngine | Missing> {
     const sidecar = new Sidecar({
       name: `bfcl ${category}`,
@@ -80,7 +83,7 @@ export class BfclEngine {
     });
     let described: CategoryData | Missing;
     try {
-      described = await sidecar.ask<CategoryData | Missing>({ ask: 'cases' });
+      described = await sidecar.ask<CategoryData | Missing>({ ask: 'cases' }, signal);
     } catch (error) {
       await sidecar.close();
       throw error;

@@ -1,3 +1,4 @@
+import type { Missing, OpenSuite } from '../../benchmarks/suite.ts';
 import { exitCodes } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { countText, wrapText } from '../lib/text.ts';
@@ -13,9 +14,16 @@ export function addSuites({ program, context, exit }: CommandParts): void {
 /** Engines that start at a time: each takes a second or more. */
 const MAX_OPENING_SUITES = 2;
 
+const never = new AbortController().signal;
+
+/** The number of its cases, or what it lacks. */
+const contentsOf = (opened: OpenSuite | Missing): { cases: number } | Missing =>
+  'missing' in opened ? opened : { cases: opened.cases.length };
+
 /** Opens each suite as a worker on this machine would, and prints a line as soon as it is known. */
 async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
-  const { benchmarks, suiteHost, SuiteLoader } = await import('../../benchmarks/registry.ts');
+  const { benchmarks, suiteHost } = await import('../../benchmarks/registry.ts');
+  const { SuiteLoader } = await import('../../benchmarks/suite-loader.ts');
   const { workerSettings } = await import('../../worker/settings.ts');
   const { pMapIterable } = await import('p-map');
   const settings = { toolFormat: 'prompt', search: null } as const;
@@ -38,15 +46,18 @@ async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
       suites,
       async (suite) => {
         const needs = suite.refuses(settings);
-        return { suite, opening: needs === null ? await loader.open(suite, settings) : { missing: needs } };
+        if (needs !== null) return { suite, missing: needs };
+        return loader.use(suite, settings, never, (opened) =>
+          Promise.resolve({ suite, ...contentsOf(opened) }),
+        );
       },
       { concurrency: MAX_OPENING_SUITES },
     );
-    for await (const { suite, opening } of opened) {
+    for await (const { suite, ...contents } of opened) {
       const { name, about } = suite;
-      const isMissing = 'missing' in opening;
-      print(line(name, isMissing ? '–' : countText(opening.cases.length), about));
-      if (isMissing) missing.set(opening.missing, [...(missing.get(opening.missing) ?? []), name]);
+      const isMissing = 'missing' in contents;
+      print(line(name, isMissing ? '–' : countText(contents.cases), about));
+      if (isMissing) missing.set(contents.missing, [...(missing.get(contents.missing) ?? []), name]);
     }
   } finally {
     await loader.close();
