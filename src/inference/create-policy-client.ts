@@ -1,17 +1,18 @@
 /** Which client an experiment's policies have. */
 import type { ServingSettings } from '../config/serving.ts';
-import { createChatClient, createChatPolicyClient } from './chat-client.ts';
 import { createCompletionsClient } from './completions-client.ts';
 import type { PolicyClient } from './policy-client.ts';
 import type { ServerAddress } from './server-urls.ts';
 import { createSglangClient } from './sglang-client.ts';
 
-/** The client of an experiment's policies, by the endpoint that its settings name. */
+/** Policies by chat completions, which have `createChatPolicyClient`. */
+export const isChatServing = (serving: ServingSettings): boolean =>
+  serving.type === 'openai' && serving.api === 'chat';
+
+/** The client of an experiment's policies by completions, by the server that its settings name. */
 export function createPolicyClient(serving: ServingSettings, server: ServerAddress): PolicyClient {
   if (serving.type === 'sglang') return createSglangClient(server);
   if (serving.type !== 'openai')
     return createCompletionsClient({ ...server, canBatchPrompts: serving.type === 'embedded' });
-  return serving.api === 'chat'
-    ? createChatPolicyClient(createChatClient(server), server)
-    : createCompletionsClient({ ...server, returnsTokenIds: serving.returnsTokenIds });
+  return createCompletionsClient({ ...server, returnsTokenIds: serving.returnsTokenIds });
 }

@@ -1,7 +1,6 @@
 /** Model servers that leave the GPU to training jobs (`serving.sleepWhileTraining`). */
 import type { ServingSettings } from '../config/serving.ts';
 import type { AdapterServer } from './adapter-server.ts';
-import { EndpointRefused } from './endpoints.ts';
 import type { ModelClients } from './model-clients.ts';
 import { ModelUnavailable } from './policy-client.ts';
 
@@ -16,16 +15,11 @@ export async function putServersToSleep(clients: Clients, serving: ServingSettin
 }
 
 /**
- * Before servers are used: when an epoch begins, whoever left them asleep, and when a policy is published, which
- * follows each training. A worker that may not ask them leaves it to the one that publishes. @throws RequestRefused
+ * Before a policy is published, and before a phase asks anything: a run that was ended in the midst of training left
+ * them asleep. @throws as `putServersToSleep`
  */
 export async function wakeServers(clients: Clients, serving: ServingSettings): Promise<void> {
-  if (!sleeps(serving)) return;
-  try {
-    await setAsleep(clients.adapterServers(serving), false);
-  } catch (error) {
-    if (!(error instanceof EndpointRefused)) throw error;
-  }
+  if (sleeps(serving)) await setAsleep(clients.adapterServers(serving), false);
 }
 
 const sleeps = (serving: ServingSettings): serving is Extract<ServingSettings, { type: 'vllm' }> =>

@@ -4,6 +4,7 @@ import type { ModelClients } from '../inference/model-clients.ts';
 import { hasRoomFor, PROMPT_TOO_LONG, promptTokens } from '../inference/policy-client.ts';
 import type { Completion, CompletionRequest, LogprobsRequest } from '../inference/policy-client.ts';
 import { ensurePolicyServed, resendIfPolicyMissing } from '../inference/publish.ts';
+import { wakeServers } from '../inference/sleeping-servers.ts';
 import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.ts';
 import type { Phase } from '../runtime/run-once.ts';
 import type { ServerTokens } from '../types/activity-types.ts';
@@ -70,7 +71,8 @@ export interface CompletionClient extends TextComparer, AsyncDisposable {
 }
 
 /**
- * A server that has forgotten one of the `policies` gets it again, and then the request once more.
+ * Wakes the servers, whoever left them asleep. One that has forgotten one of the `policies` gets it again, and then
+ * the request once more.
  * @param options `requests`: how many are planned, for the details of heartbeats
  */
 export async function openCompletionClient(
@@ -78,6 +80,7 @@ export async function openCompletionClient(
   { experiment, work }: Phase,
   { requests, policies }: { requests: number; policies: readonly PolicyVersion[] },
 ): Promise<CompletionClient> {
+  await wakeServers(dependencies, experiment.serving);
   const routes = createModelRoutes(dependencies, experiment);
   const client = await JournaledClient.open<CompletionRequest, Completion[]>(dependencies, work, {
     responses: 'requests.jsonl',

@@ -7,7 +7,8 @@ import type { AdapterServer } from '../inference/adapter-server.ts';
 import { createChatClient } from '../inference/chat-client.ts';
 import type { ChatClient } from '../inference/chat-client.ts';
 import { createAdapterServer } from '../inference/create-adapter-server.ts';
-import { createPolicyClient } from '../inference/create-policy-client.ts';
+import { createChatPolicyClient } from '../inference/chat-policy-client.ts';
+import { createPolicyClient, isChatServing } from '../inference/create-policy-client.ts';
 import { createEmbeddingClient } from '../inference/embedding-client.ts';
 import type { EmbeddingClient } from '../inference/embedding-client.ts';
 import { readOperatorSetting } from '../inference/endpoints.ts';
@@ -17,6 +18,7 @@ import { askBaseModel } from '../inference/model-cards.ts';
 import { shortReason } from '../inference/outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from '../inference/policy-client.ts';
 import type { LogprobsRequest, PolicyClient } from '../inference/policy-client.ts';
+import { RATE_LIMIT_WAIT_MS, waitOutRateLimit } from '../inference/rate-limit.ts';
 import {
   callOneServer,
   completeOnServers,
@@ -80,8 +82,26 @@ export function createModelClients(
       { server: 'the vLLM of the stack' },
     );
   };
+  const chatClient: ModelClients['chatClient'] = (serving, timeoutMs) => {
+    const servers = serversOf(serving, (server): ChatClient => {
+      const isSglang = 'type' in serving && serving.type === 'sglang';
+      const create = isSglang ? createSglangChatClient : createChatClient;
+      const client = meterClients(metrics, server.baseUrl).chat(create({ ...server, timeoutMs }));
+      return { answer: (...request) => send(timeoutMs, () => client.answer(...request)) };
+    });
+    return {
+      answer: (request, signal) =>
+        send(RATE_LIMIT_WAIT_MS, () =>
+          waitOutRateLimit(
+            () => callOneServer(servers, request.seed, (client) => client.answer(request, signal)),
+            signal,
+          ),
+        ),
+    };
+  };
   return {
     policyClient: (serving, timeoutMs) => {
+      if (isChatServing(serving)) return createChatPolicyClient(chatClient(serving, timeoutMs));
       const servers = serversOf(serving, (server): PolicyClient => {
         const client = meterClients(metrics, server.baseUrl).policy(
           createPolicyClient(serving, { ...server, timeoutMs }),
@@ -112,18 +132,7 @@ export function createModelClients(
         contextLength: (model, signal) => smallestLength(servers, model, signal),
       };
     },
-    chatClient: (serving, timeoutMs) => {
-      const servers = serversOf(serving, (server): ChatClient => {
-        const isSglang = 'type' in serving && serving.type === 'sglang';
-        const create = isSglang ? createSglangChatClient : createChatClient;
-        const client = meterClients(metrics, server.baseUrl).chat(create({ ...server, timeoutMs }));
-        return { answer: (...request) => send(timeoutMs, () => client.answer(...request)) };
-      });
-      return {
-        answer: (request, signal) =>
-          callOneServer(servers, request.seed, (client) => client.answer(request, signal)),
-      };
-    },
+    chatClient,
     embeddingClient: (serving, timeoutMs) => {
       const servers = serversOf(serving, (server): EmbeddingClient => {
         const client = meterClients(metrics, server.baseUrl).embedding(

@@ -1,10 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { createCompletionsClient } from '../../src/inference/completions-client.ts';
-import { createPolicyClient } from '../../src/inference/create-policy-client.ts';
 import { ModelUnavailable, RequestRefused } from '../../src/inference/policy-client.ts';
 import type { CompletionRequest, PolicyClient } from '../../src/inference/policy-client.ts';
-import { completeOnServers, createServerLoad } from '../../src/inference/server-pool.ts';
+import { createModelClients } from '../../src/worker/model-servers.ts';
 import { exampleFile, withFields } from '../../test-support/experiments.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 
@@ -33,35 +32,44 @@ const serving = parseExperiment(
   }),
 ).serving;
 
+/** As a worker asks these servers, side by side. */
+const clientOf = (...baseUrls: string[]): PolicyClient =>
+  createModelClients(
+    { policyServer: 'http://127.0.0.1:1/v1', vllmServer: undefined },
+    () => baseUrls.map((baseUrl) => ({ baseUrl, apiKey: undefined })),
+    (_, send) => send(),
+  ).policyClient(serving, 20_000);
+
 let fake: FakeModelServer;
 let client: PolicyClient;
 
-beforeEach(async () => {
-  fake = await FakeModelServer.start({
+async function start(): Promise<FakeModelServer> {
+  const server = await FakeModelServer.start({
     model: () => 'completion',
     chat: ([message], random) =>
       message!.content === 'too long' ? 400 : `${message!.content}${'x'.repeat(random.int(12))}`,
   });
-  client = createPolicyClient(serving, { baseUrl: fake.url, apiKey: undefined, timeoutMs: 20_000 });
-  return () => fake[Symbol.asyncDispose]();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+beforeEach(async () => {
+  fake = await start();
+  client = clientOf(fake.url);
 });
 
 describe('a policy behind chat completions', () => {
   it('draws the same samples from one server and from two, and names the seeds that it sent', async () => {
     const alone = await client.complete(request, never);
-    const loads = [createServerLoad(), createServerLoad()];
-    const shared = await completeOnServers(
-      loads.map((load) => ({ client, load })),
-      request,
-      never,
-    );
+    const second = await start();
+    const shared = await clientOf(fake.url, second.url).complete(request, never);
     expect(shared).toEqual(alone);
-    expect(new Set(fake.chats.slice(6).map(({ seed }) => seed))).toEqual(
-      new Set(shared.map(({ seed }) => seed)),
-    );
+    const questions = [...fake.chats.slice(6), ...second.chats];
+    expect(second.chats.length).toBeGreaterThan(0);
+    expect(new Set(questions.map(({ seed }) => seed))).toEqual(new Set(shared.map(({ seed }) => seed)));
   });
 
-  it('is asked once for each sample, each with a seed of its own that every server takes', async () => {
+  it('is questions once for each sample, each with a seed of its own that every server takes', async () => {
     const completions = await client.complete(request, never);
     expect(completions.map(({ prompt, sample, text }) => [prompt, sample, text[0]])).toEqual([
       [0, 0, 'a'],
@@ -121,11 +129,7 @@ describe('a policy behind chat completions', () => {
   });
 
   it('fails as a whole: away, or stopped for the caller’s own reason', async () => {
-    const gone = createPolicyClient(serving, {
-      baseUrl: 'http://127.0.0.1:1/v1',
-      apiKey: undefined,
-      timeoutMs: 20_000,
-    });
+    const gone = clientOf('http://127.0.0.1:1/v1');
     await expect(gone.complete(request, never)).rejects.toThrow(ModelUnavailable);
     const reason = new Error('the worker stops');
     await expect(client.complete(request, AbortSignal.abort(reason))).rejects.toBe(reason);

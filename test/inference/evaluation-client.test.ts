@@ -176,30 +176,6 @@ describe('a policy by chat completions', () => {
     await expect(chats.answer([seededQuestion('b')], never)).rejects.toThrow(/gave up a sample: aborted/);
   });
 
-  it('keeps its answers while the server limits the rate of requests', async () => {
-    const requests = new Map<string, number>();
-    const { chats } = await servers(([message]) => {
-      const { content } = message!;
-      requests.set(content, (requests.get(content) ?? 0) + 1);
-      return content === 'b' && requests.get('b') === 1 ? 429 : content;
-    });
-    const answers = await chats.answer(
-      ['a', 'b', 'c'].map((content) => seededQuestion(content)),
-      never,
-    );
-    expect(answers.map(({ text }) => text)).toEqual(['a', 'b', 'c']);
-    expect(Object.fromEntries(requests)).toEqual({ a: 1, b: 2, c: 1 });
-  });
-
-  it('is away for a workflow if the limit lasts longer than a request may take', async () => {
-    const { fake, chats } = await servers(() => 429);
-    await expect(chats.answer([seededQuestion('a')], never)).rejects.toMatchObject({
-      name: 'ModelUnavailable',
-      isRateLimit: true,
-    });
-    expect(fake.chats).toHaveLength(2);
-  });
-
   it('fails as a whole, and for the server’s reason', async () => {
     const { chats } = await servers((messages) => (messages[0]!.content === 'b' ? 401 : 'x'));
     await expect(chats.answer([seededQuestion('a'), seededQuestion('b')], never)).rejects.toThrow(

@@ -1,5 +1,4 @@
 import { parseExperiment } from '../../config/parse-experiment.ts';
-import { wakeServers } from '../../inference/sleeping-servers.ts';
 import { cutLedger } from '../../runs/cut-ledger.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
@@ -42,7 +41,6 @@ export function createOpenEpoch(dependencies: Dependencies) {
       await folder.appendEvent({ type: 'moved', from: lastCommittedEpoch, epoch: last.epoch });
     const nextEpoch = last === null ? 0 : last.epoch + 1;
     const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), nextEpoch);
-    await wakeServers(dependencies, experiment.serving);
     const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
     const { quotas, store } = dependencies;
     const use = { lines, tokens: last?.state.tokens ?? 0 };
