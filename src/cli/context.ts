@@ -16,10 +16,10 @@ export const exitCodes = {
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export const exitCodeMeanings: Record<ExitCode, string> = {
-  0: 'done (for run: the experiment is finished)',
+  0: 'done; an experiment is finished, or has ended at its maxTokens or at the operator’s quota',
   1: 'failed',
   2: 'bad input: an argument or the experiment file; nothing was started or written',
-  3: 'the experiment was stopped or cancelled before its last epoch; the same command resumes it',
+  3: 'the experiment was stopped, cancelled or terminated before its last epoch; the same command resumes it',
   4: 'another process uses the stack of this home folder',
   130: 'interrupted; the same command resumes it',
 };

@@ -79,8 +79,10 @@ export interface LiveView {
   jobs: { job: string; state: string; log: string }[];
   /** Its page in Temporal's UI; null if none is known. */
   temporalUi: string | null;
-  /** The command that resumes it; null while it runs, and when it is finished. */
+  /** The command that resumes it; null while it runs, when it is finished, and while Temporal does not answer. */
   resumeCommand: string | null;
+  /** Why what it does is not known. */
+  problem?: string;
 }
 
 /** A run and its forks, with what changed their course. */

@@ -116,7 +116,7 @@ export class RunPages {
   }
 
   #liveOf(folder: RunFolder, { fields: { epoch, isFinished } }: FileLine): Promise<LiveView> {
-    const stamp = isFinished ? 'finished' : `${epoch} ${momentStamp(LIVE_MS)}`;
+    const stamp = `${isFinished ? 'finished' : epoch} ${momentStamp(LIVE_MS)}`;
     return this.#lives.get(folder.id, stamp, () => this.#source.live(folder, { epoch, isFinished }));
   }
 
@@ -158,7 +158,8 @@ function fileLine(run: RunData): FileLine {
 /** As precise as a curve of the size of a word: hundreds of lines go to the page at once. */
 const shortRate = (value: number | null): number | null => (value === null ? null : roundTo(value, 3));
 
-function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phases }: LiveView): OwnLine {
+function lineOf({ fields, planned }: FileLine, live: LiveView): OwnLine {
+  const { state, isActive, progress, phases, problem } = live;
   const seconds = progress?.epochSeconds ?? null;
   return {
     ...fields,
@@ -171,6 +172,7 @@ function lineOf({ fields, planned }: FileLine, { state, isActive, progress, phas
         .filter(({ attempt }) => attempt > 1)
         .map(({ phase, attempt, lastFailure }) => `${phase}, attempt ${attempt}: ${lastFailure}`),
       ...(progress?.waiting ? [`waits for ${progress.waiting.server}`] : []),
+      ...(state === 'unreadable' && problem !== undefined ? [problem] : []),
       ...fields.attention,
     ],
   };

@@ -1,8 +1,17 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, matchesGlob, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { repository } from '../../infra/setup/locations.mjs';
 import { homeFolder } from '../../src/cli/context.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { identify } from '../../src/runtime/process-identity.ts';
@@ -146,6 +155,29 @@ test('--help lists the commands, examples and exit codes; each command has examp
   }
   expect(out).toContain('Exit codes:\n  0    done');
   expect(out).toContain('GENENV_HOME');
+});
+
+test('the exit codes of --help are those of README.md', async () => {
+  const { out } = await genenv(['--help'], {});
+  expect(out).toMatch(/^ {2}0 +done; .*maxTokens.*quota/m);
+  expect(out).toMatch(/^ {2}3 +.*stopped, cancelled or terminated before its last epoch/m);
+  const readme = readFileSync(join(repository, 'README.md'), 'utf8').replaceAll('\n', ' ');
+  expect(readme).toMatch(
+    /Exit codes: 0 done, or ended at .*`maxTokens`.*quota.*3 stopped, cancelled or terminated/,
+  );
+});
+
+test('the example of sweep can be entered as it is', async () => {
+  const { out } = await genenv(['sweep', '--help'], {});
+  const [, pattern, differences] = /genenv sweep (\S+) (.*) --out/.exec(out)!;
+  const files = readdirSync(join(repository, dirname(pattern!)))
+    .map((name) => join(repository, dirname(pattern!), name))
+    .filter((path) => matchesGlob(path, join(repository, pattern!)));
+  expect(files.length).toBeGreaterThan(1);
+  expect(await genenv(['sweep', ...files, ...differences!.split(' ')], {})).toMatchObject({
+    code: 0,
+    err: '',
+  });
 });
 
 test('a home folder that is empty text is none', () => {

@@ -14,15 +14,20 @@ const thrownBy = (call: () => unknown): unknown => {
   throw new Error('nothing was thrown');
 };
 
+/** As the client reports what gRPC has said of a call. */
+const failedCall = (code: number, name: string): ServiceError =>
+  new ServiceError('Failed to describe', {
+    cause: Object.assign(new Error(`${code} ${name}`), { code, details: name, metadata: {} }),
+  });
+
 test.each([
   [new InvalidArtifact('/store/x', 'missing'), 1, /^Invalid artifact \/store\/x: missing\. [^\n]*$/],
   [new LedgerConflict('epoch 3'), 1, /^epoch 3$/],
-  [
-    new ServiceError('Failed to describe', { cause: new Error('14 UNAVAILABLE: refused') }),
-    1,
-    /^Temporal has not answered: Failed to describe: 14 UNAVAILABLE: refused$/,
-  ],
-  [new NamespaceNotFoundError('x'), 1, /^Temporal has not answered: [^\n]*$/],
+  [failedCall(14, 'UNAVAILABLE'), 1, /^Temporal has not answered: Failed to describe: 14 UNAVAILABLE$/],
+  [failedCall(4, 'DEADLINE_EXCEEDED'), 1, /^Temporal has not answered: Failed to describe: 4 DEADLINE/],
+  [failedCall(7, 'PERMISSION_DENIED'), 1, /^Temporal refused: Failed to describe: 7 PERMISSION_DENIED$/],
+  [failedCall(3, 'INVALID_ARGUMENT').cause, 1, /^Temporal refused: 3 INVALID_ARGUMENT$/],
+  [new NamespaceNotFoundError('x'), 1, /^Temporal refused: [^\n]*$/],
   [thrownBy(() => childEnvironment({ GENENV_CHILD_ENV: 'a b' })), 2, /^GENENV_CHILD_ENV: got "a b"[^\n]*$/],
   [
     thrownBy(() => readQuotas({ GENENV_MAX_TOKENS_PER_RUN: 'x' })),

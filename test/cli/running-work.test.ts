@@ -86,7 +86,7 @@ test('what runs says how far it is, what it waits for, since when, and how to wa
       'laptop-night-0001': { epoch: 7, epochs: 20, phase: 'roll out' },
     },
   );
-  const works = await readAllWork(home, client);
+  const works = await readAllWork(home, client, {});
   const row = (id: string) => works.find((work) => work.id === id);
   expect(row('first-one')).toMatchObject({
     kind: 'evaluation',
@@ -103,7 +103,7 @@ test('what runs says how far it is, what it waits for, since when, and how to wa
     state: 'running',
     progress: 'epoch 7 of 20',
   });
-  for (const line of workTables(works).split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+  for (const line of workTables(works, {}).split('\n')) expect(line.length).toBeLessThanOrEqual(110);
 });
 
 test.each([
@@ -113,7 +113,7 @@ test.each([
 ])('an evaluation without results whose workflow is %s is %s', async (status, state) => {
   const home = await temporaryFolder();
   await mkdir(join(home, 'evaluations/ended'), { recursive: true });
-  const [work] = await readAllWork(home, clientOf([], {}, { ended: status }));
+  const [work] = await readAllWork(home, clientOf([], {}, { ended: status }), {});
   expect(work).toMatchObject({ id: 'ended', state });
   expect(work!.command).toMatch(/^npx genenv evaluate \S+\/evaluation\.json --id ended$/);
 });

@@ -94,8 +94,11 @@ test('an evaluation of a run on vLLM says how to install it, before anything sta
   expect(evaluated.err).toMatch(/serving: vLLM is not installed in .*; run `npm run engines -- vllm`/);
 });
 
-/** A stack of `genenv up` as others see it, run by this process. */
-function pretendUp(addresses: Pick<StackAddresses, 'policyServer' | 'vllm'> & { ui?: null }): void {
+/** A stack of `genenv up`, or of another command, as others see it, run by this process. */
+function pretendUp(
+  addresses: Pick<StackAddresses, 'policyServer' | 'vllm'> & { ui?: null },
+  command: 'up' | 'run' = 'up',
+): void {
   const paths = stackPaths(home);
   const lock = takeStackLock(paths.lock);
   onTestFinished(() => {
@@ -105,7 +108,7 @@ function pretendUp(addresses: Pick<StackAddresses, 'policyServer' | 'vllm'> & { 
   const owner = identify(process.pid);
   writeStackRecord(paths.record, {
     ...emptyRecord(),
-    owner: owner && { ...owner, command: 'up' },
+    owner: owner && { ...owner, command },
     state: 'ready',
     addresses: { temporal: '127.0.0.1:9', namespace: 'default', ui: '', trainerSocket: '', ...addresses },
   });
@@ -150,4 +153,18 @@ test('another `genenv up` prints the stack that runs, and says what it lacks', a
     code: 4,
     err: expect.stringMatching(/^genenv: `genenv up` .*\n$/) as string,
   });
+});
+
+test('`genenv up` beside the stack of a run says whose it is, and nothing that would end it', async () => {
+  mkdirSync(engineFolder('vllm'), { recursive: true });
+  writeFileSync(join(engineFolder('vllm'), 'genenv-ready.json'), '{}');
+  pretendUp({ policyServer: null, vllm: null, ui: null }, 'run');
+  for (const args of [['up'], ['up', file], ['up', '--ui']]) {
+    const { code, out, err } = await genenv(args, environment);
+    expect({ code, out }).toEqual({ code: 4, out: '' });
+    expect(err).toMatch(
+      /^genenv: `genenv run` \(process \d+\) runs the stack of .*; wait until it has ended/,
+    );
+    expect(err).not.toContain('genenv down');
+  }
 });

@@ -1,9 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { pythonPath } from '../../infra/setup/locations.mjs';
 import { RunTrackers } from '../../src/cli/lib/run-trackers.ts';
+import { shareHome } from '../../src/runs/connect-store.ts';
 import type { TrackerName } from '../../src/tracking/trackers.ts';
+import { FakeS3 } from '../../test-support/fake-s3.ts';
 import { until } from '../../test-support/processes.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
 import { GrowingRun, metricsAt } from '../tracking/growing-run.ts';
@@ -85,6 +88,40 @@ describe('trackers beside a run', () => {
     await tracked.end();
     expect(warned).toEqual([]);
     expect(await rewards(run)).toEqual(upTo(2));
+  });
+
+  test.skipIf(missing !== '')('look again at a run whose events could not be read', async () => {
+    const run = await GrowingRun.start(await temporaryFolder());
+    await run.commit(0);
+    await run.end('stopped');
+    const { tracked, warned } = start(run, ['tensorboard']);
+    const log = join(run.home, 'trackers', 'logs', 'run-tensorboard.log');
+    await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('has all'), 60_000, 'its end');
+    renameSync(run.folder.eventsFile, `${run.folder.eventsFile}.kept`);
+    mkdirSync(run.folder.eventsFile);
+    await sleep(5_000);
+    rmdirSync(run.folder.eventsFile);
+    renameSync(`${run.folder.eventsFile}.kept`, run.folder.eventsFile);
+    await run.folder.appendEvent({ type: 'resumed' });
+    await run.commitTo(2, 1);
+    await run.end('finished');
+    await tracked.end();
+    expect(warned).toEqual([]);
+    expect(await rewards(run)).toEqual(upTo(2));
+  });
+
+  test('look at a bucket, which takes requests, less often, and again when it has failed', async () => {
+    await using s3 = await FakeS3.start();
+    const home = await temporaryFolder();
+    shareHome(s3.bucket('', 1), { store: join(home, 'store'), runs: join(home, 'runs') });
+    s3.fault = () => 'busy';
+    const context = { env: process.env, print: () => undefined, warn: () => undefined, terminal: null };
+    const tracked = new RunTrackers({ trackers: ['tensorboard'], home, runId: 'far' }, context);
+    await sleep(2_000);
+    expect(s3.counts).toEqual({ GET: 1 });
+    s3.fault = () => undefined;
+    await tracked.end(20_000);
+    expect(s3.counts).toEqual({ GET: 2 });
   });
 
   test('say in a line what was not sent, and the command that sends it', async () => {

@@ -29,7 +29,7 @@ async function pauseRun(id: string, options: ControlOptions, context: CliContext
   const state = await sendUpdate<ControlState>(workflow, 'pause');
   const text =
     `${controlStateText(id, state)} The phase under way continues to its end.\n` +
-    `To resume: npx genenv resume ${id}`;
+    `To resume: ${await resumeCommand(id, options)}`;
   printAnswer(state, text, options, context);
   return exitCodes.ok;
 }
@@ -50,7 +50,7 @@ async function stopRun(id: string, options: ControlOptions, context: CliContext)
   const { controlStateText, requireRunningWorkflow, sendUpdate } = await import('../lib/updates.ts');
   const workflow = await requireRunningWorkflow(id, options, context);
   const state = await sendUpdate<ControlState>(workflow, 'stopAfterEpoch');
-  const text = `${controlStateText(id, state)}\nTo resume after that: npx genenv resume ${id}`;
+  const text = `${controlStateText(id, state)}\nTo resume after that: ${await resumeCommand(id, options)}`;
   printAnswer(state, text, options, context);
   return exitCodes.ok;
 }
@@ -73,7 +73,7 @@ async function cancelRun(id: string, options: ControlOptions, context: CliContex
   await handle.cancel();
   const text =
     `${id} is being cancelled: what is under way is saved, then it ends.\n` +
-    `To resume after that: npx genenv resume ${id}`;
+    `To resume after that: ${await resumeCommand(id, options)}`;
   printAnswer({ cancelRequested: true }, text, options, context);
   return exitCodes.ok;
 }
@@ -107,6 +107,11 @@ async function retuneRun(
     table.push([field, String(value), field in changes ? 'retuned' : '']);
   printAnswer(retuned, table.toString(), options, context);
   return exitCodes.ok;
+}
+
+async function resumeCommand(id: string, options: ControlOptions): Promise<string> {
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  return commandLine(['resume', id], temporalFlags(options));
 }
 
 const addControlOptions = (command: ReturnType<typeof addRunCommand>): typeof command =>

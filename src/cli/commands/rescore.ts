@@ -9,7 +9,7 @@ export function addRescore({ program, context, exit }: CommandParts): void {
       'judge the answers of an evaluation again, by the rules that are here now; no model is asked',
     )
     .argument('<id>', 'id of an evaluation that has ended');
-  addTemporalOptions(command, 'an own Temporal server instead of the embedded stack')
+  addTemporalOptions(command, 'a Temporal server of your own instead of the embedded stack')
     .addHelpText('after', '\nExample:\n  genenv rescore evaluate-gold')
     .action(async (id: string, options: TemporalOptions) => exit(await rescore(id, options, context)));
 }

@@ -5,6 +5,8 @@ import { addRunCommand, addTemporalOptions, SERVED_ADDRESS } from '../lib/option
 import type { TemporalOptions } from '../lib/options.ts';
 import type { FoundWorkflow } from '../lib/updates.ts';
 
+type Attached = Pick<FoundWorkflow, 'client' | 'handle'>;
+
 interface ResumeOptions extends TemporalOptions {
   only?: boolean;
 }
@@ -52,13 +54,13 @@ async function resumeRun(id: string, options: ResumeOptions, context: CliContext
       '--id': `${id}-2`,
       ...temporalFlags(options),
     }),
-    onAttached: resumeIfPaused,
+    onAttached: (attached: Attached) => resumeIfPaused({ ...attached, options }),
   };
   return startOrResume(request, externalTemporal(options, context.env), context);
 }
 
 /** The Temporal server of a stack that was stopped still has the run paused. */
-async function resumeIfPaused(workflow: Pick<FoundWorkflow, 'client' | 'handle'>): Promise<void> {
+async function resumeIfPaused(workflow: Omit<FoundWorkflow, 'running'>): Promise<void> {
   const { sendUpdate, UpdateRefused } = await import('../lib/updates.ts');
   try {
     await sendUpdate<ControlState>(workflow, 'resume');

@@ -21,7 +21,7 @@ export function addRewind(parts: CommandParts): void {
   const command = addRunCommand(
     parts,
     'rewind',
-    'go back to an epoch of a run that does not run; what is left is kept as a branch',
+    'return a stopped run to an earlier epoch; the epochs after it are kept as a branch',
     '  genenv rewind laptop --epoch 20\n' + '  genenv rewind laptop --epoch 20 --set difficulty.alpha=0.4',
   )
     .requiredOption('--epoch <n>', 'committed epoch to go back to', parseWholeNumber('--epoch', 0))
@@ -41,22 +41,25 @@ async function rewindRun(id: string, options: RewindOptions, context: CliContext
   const { rewindFolder } = await import('../../runs/rewind.ts');
   const { requireRun } = await import('../../runs/run-overview.ts');
   const { clientIdentity } = await import('../lib/client-options.ts');
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { findWorkflow } = await import('../lib/updates.ts');
   const set = parseAssignments(options.set);
   const home = homeFolder(context.env);
   const folder = await requireRun(home, id);
+  const onItsServer = (verb: string): string => commandLine([verb, id], temporalFlags(options));
   const workflow = await findWorkflow(id, options, context);
   if (workflow?.running === true)
     throw new CliError(
-      `${id} is running: end it first, with \`npx genenv stop ${id}\` (after its epoch) ` +
-        `or \`npx genenv cancel ${id}\` (now)`,
+      `${id} is running: end it first, with \`${onItsServer('stop')}\` (after its epoch) ` +
+        `or \`${onItsServer('cancel')}\` (now)`,
     );
   const rewound = await rewindFolder(folder, home, {
     epoch: options.epoch,
     set,
     identity: clientIdentity(context.env),
   });
-  context.print(options.json === true ? JSON.stringify(rewound, null, 2) : rewindText(id, rewound, options));
+  const text = `${rewindText(id, rewound, options)}\nTo resume: ${onItsServer('resume')}`;
+  context.print(options.json === true ? JSON.stringify(rewound, null, 2) : text);
   return exitCodes.ok;
 }
 
@@ -69,6 +72,5 @@ function rewindText(
     branch === null ? ', its last one' : `; ${plural(dropped, 'epoch')} after it kept in ${branch}`;
   const lines = [`${id} is at epoch ${epoch}${kept}.`];
   if (set.length > 0) lines.push(`From epoch ${epoch + 1} on: ${set.join(', ')}`);
-  lines.push(`To resume: npx genenv resume ${id}`);
   return lines.join('\n');
 }

@@ -101,21 +101,23 @@ const addDelete: AddTo = (schedule, { context, exit }) => {
 async function createSchedule(file: string, options: CreateOptions, context: CliContext): Promise<ExitCode> {
   const { parseNightly } = await import('../../config/nightly.ts');
   const { readInputFile } = await import('../lib/read-file.ts');
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { createNightSchedule, withClient } = await import('../lib/schedules.ts');
   const raw = await readInputFile('nightly file', file, 'experiments/nightly.json');
   const { name } = parseNightly(raw);
   const spec = scheduleSpec(options);
   const id = options.id ?? name;
   return withClient(options, context, async (client) => {
-    await createNightSchedule(client, { id, name, file: raw, spec });
+    await createNightSchedule(client, { id, name, file: raw, spec, options });
     const { info } = await client.schedule.getHandle(id).describe();
     const nextNight = info.nextActionTimes[0]?.toISOString() ?? 'none';
     context.print(
       `Created the schedule ${id}; next night: ${nextNight}. A worker must serve it then (npx genenv up).`,
     );
+    const flags = temporalFlags(options);
     context.print(
-      'To look after it: npx genenv schedule list; ' +
-        `to start a night now: npx genenv schedule trigger ${id}`,
+      `To look after it: ${commandLine(['schedule', 'list'], flags)}; ` +
+        `to start a night now: ${commandLine(['schedule', 'trigger', id], flags)}`,
     );
     return exitCodes.ok;
   });
@@ -148,23 +150,27 @@ function scheduleSpec({ cron, every, timeZone }: CreateOptions): ScheduleSpec {
 }
 
 async function listSchedules(options: ListOptions, context: CliContext): Promise<ExitCode> {
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { listNightSchedules, scheduleTable, withClient } = await import('../lib/schedules.ts');
+  const create = ['schedule', 'create', 'experiments/nightly.json'];
   return withClient(options, context, async (client) => {
     if (options.json === true) context.print(JSON.stringify(await listNightSchedules(client), null, 2));
     else
       context.print(
         (await scheduleTable(client, context)) ||
           'No schedules of nights yet. Make one: ' +
-            'npx genenv schedule create experiments/nightly.json --cron "0 2 * * *"',
+            commandLine(create, { '--cron': '0 2 * * *', ...temporalFlags(options) }),
       );
     return exitCodes.ok;
   });
 }
 
 async function pauseSchedule(id: string, options: PauseOptions, context: CliContext): Promise<ExitCode> {
+  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { withSchedule } = await import('../lib/schedules.ts');
   await withSchedule(id, options, context, (schedule) => schedule.pause(options.note));
-  context.print(`${id} is paused; a night that runs continues. To resume: npx genenv schedule resume ${id}`);
+  const resume = commandLine(['schedule', 'resume', id], temporalFlags(options));
+  context.print(`${id} is paused; a night that runs continues. To resume: ${resume}`);
   return exitCodes.ok;
 }
 

@@ -96,6 +96,11 @@ async function upInBackground(
   const needs = await fileNeeds(file);
   const running = runningStack(home);
   if (running !== null) {
+    // The stack of a run ends with the run, and `genenv down` would interrupt it.
+    if (running.owner.command !== 'up') {
+      const { StackInUse, stackPaths } = await import('../../dev-stack/record.ts');
+      throw new StackInUse(stackPaths(home), running);
+    }
     context.print(
       `The stack of ${home} runs already (\`genenv ${running.owner.command}\`, process ${running.owner.pid}).`,
     );

@@ -90,28 +90,28 @@ async function printEpochs(
 async function runText(
   id: string,
   client: Client | null,
-  { json }: StatusOptions,
+  options: StatusOptions,
   { env }: CliContext,
 ): Promise<string> {
   const { RunFolder } = await import('../../runs/run-folder.ts');
   const { runsFolder } = await import('../../runs/run-overview.ts');
   const { readRunStatus, runDetails } = await import('../lib/run-status.ts');
-  const run = await readRunStatus(new RunFolder(runsFolder(homeFolder(env)), id), client);
-  return json === true ? JSON.stringify(run, null, 2) : runDetails(run);
+  const run = await readRunStatus(new RunFolder(runsFolder(homeFolder(env)), id), client, options);
+  return options.json === true ? JSON.stringify(run, null, 2) : runDetails(run);
 }
 
 /** An evaluation or a comparison in detail. */
 async function workText(
   id: string,
   client: Client | null,
-  { json }: StatusOptions,
+  options: StatusOptions,
   context: CliContext,
 ): Promise<string> {
   const { readWork } = await import('../lib/all-work.ts');
   const { workDetails } = await import('../lib/work-status.ts');
   const { evaluationFolder, scoreTable } = await import('../lib/scores.ts');
-  const works = await readWork(homeFolder(context.env), id, client);
-  if (json === true) return JSON.stringify(works.length === 1 ? works[0] : works, null, 2);
+  const works = await readWork(homeFolder(context.env), id, client, options);
+  if (options.json === true) return JSON.stringify(works.length === 1 ? works[0] : works, null, 2);
   const texts = await Promise.all(
     works.map(async (work) => {
       const isScored = work.kind === 'evaluation' && work.state === 'finished';
@@ -125,7 +125,7 @@ async function workText(
 /** All runs, schedules of nights, and what else there is. */
 async function overviewText(
   client: Client | null,
-  { json }: StatusOptions,
+  options: StatusOptions,
   context: CliContext,
 ): Promise<string> {
   const { RunFolder } = await import('../../runs/run-folder.ts');
@@ -135,9 +135,9 @@ async function overviewText(
   const { workTables } = await import('../lib/work-status.ts');
   const home = homeFolder(context.env);
   const folders = await RunFolder.list(runsFolder(home));
-  const runs = await Promise.all(folders.map((folder) => readRunStatus(folder, client)));
-  const works = await readAllWork(home, client);
-  if (json === true)
+  const runs = await Promise.all(folders.map((folder) => readRunStatus(folder, client, options)));
+  const works = await readAllWork(home, client, options);
+  if (options.json === true)
     return JSON.stringify([...runs.map((run) => ({ kind: 'run', ...run })), ...works], null, 2);
   const { scheduleTable } = await import('../lib/schedules.ts');
   const parts = [
@@ -145,7 +145,7 @@ async function overviewText(
       ? `No runs in ${home} yet. Start one: npx genenv run experiments/laptop.json`
       : runTable(runs),
     client === null ? '' : await scheduleTable(client, context),
-    workTables(works),
+    workTables(works, options),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -11,7 +11,7 @@ Each summary is one comparison: its summary.json, or the file that --docs wrote 
 differ in how hard the tasks are that their runs begin with (world.baseLengths), and have the same arms.
 
 Example:
-  genenv sweep docs/results-p0-*.json --difference tuned:random --difference oracle:random --out docs/sweep`;
+  genenv sweep docs/results-steps-p*.json --difference tuned-all:random-all --out docs/sweep`;
 
 export function addSweep({ program, context, exit }: CommandParts): void {
   program

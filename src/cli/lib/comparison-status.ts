@@ -7,25 +7,22 @@ import { RunFolder } from '../../runs/run-folder.ts';
 import { readRunOverview, runsFolder } from '../../runs/run-overview.ts';
 import type { ComparisonProgress } from '../../types/comparison-types.ts';
 import { reportText } from '../../workflows/outage-text.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
 import { queryIfAnswered } from './query-progress.ts';
-import { blankStatus, endedState, workStatuses } from './work-status.ts';
-import type { RunningWorkflow, WorkStatus } from './work-status.ts';
+import { blankStatus, endedState, watchCommand, workStatuses } from './work-status.ts';
+import type { StatusServer, WorkStatus } from './work-status.ts';
 
 const comparisonsFolder = (home: string): string => join(home, 'comparisons');
 
 /** Comparisons of this home, and those that run, sorted by id. */
-export const comparisonStatuses = (
-  home: string,
-  client: Client | null,
-  running: readonly RunningWorkflow[],
-): Promise<WorkStatus[]> =>
+export const comparisonStatuses = (home: string, server: StatusServer): Promise<WorkStatus[]> =>
   workStatuses(
     {
       root: comparisonsFolder(home),
       type: 'comparison',
-      describe: (id) => comparisonStatus(home, id, client, running),
+      describe: (id) => comparisonStatus(home, id, server),
     },
-    running,
+    server.running,
   );
 
 /** Whether there is a comparison of this name, by its folder. */
@@ -35,8 +32,7 @@ export const hasComparison = async (home: string, id: string): Promise<boolean> 
 export async function comparisonStatus(
   home: string,
   id: string,
-  client: Client | null,
-  running: readonly RunningWorkflow[],
+  { client, running, options }: StatusServer,
 ): Promise<WorkStatus> {
   const status = blankStatus('comparison', id, join(comparisonsFolder(home), id));
   try {
@@ -48,7 +44,7 @@ export async function comparisonStatus(
         state: 'running',
         progress: await progressOf(client, id),
         time: workflow.started,
-        command: `npx genenv status ${id} --watch`,
+        command: watchCommand(id, options),
       };
     const isFinished = (await folder.readText(folder.summaryFile)) !== undefined;
     return {
@@ -57,7 +53,9 @@ export async function comparisonStatus(
       progress: await finishedRuns(home, folder, id),
       time: await timeOfFirst(isFinished ? [folder.summaryFile] : [folder.comparisonFile]),
       // The file that it was started with is its owner's; the folder has each arm's experiment instead.
-      command: isFinished ? `npx genenv report ${id}` : `npx genenv compare FILE --id ${id}`,
+      command: isFinished
+        ? `npx genenv report ${id}`
+        : commandLine(['compare', 'FILE'], { '--id': id, ...temporalFlags(options) }),
     };
   } catch (error) {
     return { ...status, problem: error instanceof Error ? error.message : String(error) };

@@ -4,26 +4,23 @@ import { listResults, timeOfFirst } from '../../runs/list-results.ts';
 import { EvaluationFolder } from '../../runs/result-folders.ts';
 import type { EvaluationProgress, EvaluationResults } from '../../types/evaluation-types.ts';
 import { outageText } from '../../workflows/outage-text.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
 import { queryIfAnswered } from './query-progress.ts';
 import { countText, plural } from './text.ts';
-import { blankStatus, endedState, workStatuses } from './work-status.ts';
-import type { RunningWorkflow, WorkStatus } from './work-status.ts';
+import { blankStatus, endedState, watchCommand, workStatuses } from './work-status.ts';
+import type { RunningWorkflow, StatusServer, WorkStatus } from './work-status.ts';
 
 const evaluationsFolder = (home: string): string => join(home, 'evaluations');
 
 /** Evaluations of this home, and those that run, sorted by id. */
-export const evaluationStatuses = (
-  home: string,
-  client: Client | null,
-  running: readonly RunningWorkflow[],
-): Promise<WorkStatus[]> =>
+export const evaluationStatuses = (home: string, server: StatusServer): Promise<WorkStatus[]> =>
   workStatuses(
     {
       root: evaluationsFolder(home),
       type: 'evaluation',
-      describe: (id) => evaluationStatus(home, id, client, running),
+      describe: (id) => evaluationStatus(home, id, server),
     },
-    running,
+    server.running,
   );
 
 /** Whether there is an evaluation of this name, by its folder. */
@@ -33,8 +30,7 @@ export const hasEvaluation = async (home: string, id: string): Promise<boolean> 
 export async function evaluationStatus(
   home: string,
   id: string,
-  client: Client | null,
-  running: readonly RunningWorkflow[],
+  { client, running, options }: StatusServer,
 ): Promise<WorkStatus> {
   const status = blankStatus('evaluation', id, join(evaluationsFolder(home), id));
   try {
@@ -48,7 +44,7 @@ export async function evaluationStatus(
       return {
         ...status,
         ...(await progressOf(client, workflow)),
-        command: `npx genenv status ${id} --watch`,
+        command: watchCommand(id, options),
       };
     const results = await folder.readResults();
     if (results !== undefined)
@@ -63,7 +59,7 @@ export async function evaluationStatus(
       state: await endedState(client, id),
       progress: 'answers are kept',
       time: await timeOfFirst([folder.evaluationFile]),
-      command: `npx genenv evaluate ${folder.evaluationFile} --id ${id}`,
+      command: commandLine(['evaluate', folder.evaluationFile], { '--id': id, ...temporalFlags(options) }),
     };
   } catch (error) {
     return { ...status, problem: error instanceof Error ? error.message : String(error) };

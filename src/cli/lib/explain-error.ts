@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { CliError, exitCodes } from '../context.ts';
 import type { ExitCode } from '../context.ts';
+import { serverFailureText } from './server-failure-text.ts';
 
 /** What a person can act on without a stack trace: the files of this home, or those who write them. */
 const storeErrors = new Set(['StoreUnavailable', 'InvalidArtifact', 'LedgerConflict', 'Superseded']);
@@ -18,6 +19,5 @@ export async function explainError(error: unknown): Promise<{ text: string | nul
   if (storeErrors.has(name)) return { text: message, code: exitCodes.failed };
   const { isServerFailure } = await import('../../temporal/server-failure.ts');
   if (!isServerFailure(error)) return { text: stack, code: exitCodes.failed };
-  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  return { text: `Temporal has not answered: ${message}${cause}`, code: exitCodes.failed };
+  return { text: serverFailureText(error), code: exitCodes.failed };
 }

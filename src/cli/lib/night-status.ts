@@ -1,31 +1,29 @@
 import { join } from 'node:path';
-import type { Client } from '@temporalio/client';
 import { nightRunId } from '../../activities/nightly/recorded-night.ts';
 import { listResults } from '../../runs/list-results.ts';
 import { NightlyFolder } from '../../runs/result-folders.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { readRunOverview, runsFolder } from '../../runs/run-overview.ts';
 import type { NightRecord } from '../../types/nightly-types.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
+import type { TemporalOptions } from './options.ts';
 import { describeWorkflow } from './run-activity.ts';
 import { queryRunProgress } from './query-progress.ts';
 import { listNightSchedules } from './schedules.ts';
-import { blankStatus } from './work-status.ts';
-import type { RunningWorkflow, WorkStatus } from './work-status.ts';
+import { blankStatus, watchCommand } from './work-status.ts';
+import type { StatusServer, WorkStatus } from './work-status.ts';
 
 const nightlyRoot = (home: string): string => join(home, 'nightly');
 
 /** Nights of all curricula: those of the records, the last line of each night, and the one that is not closed. */
-export async function nightStatuses(
-  home: string,
-  client: Client | null,
-  running: readonly RunningWorkflow[],
-): Promise<WorkStatus[]> {
+export async function nightStatuses(home: string, server: StatusServer): Promise<WorkStatus[]> {
+  const { client } = server;
   const schedules = client === null ? [] : await listNightSchedules(client);
   const names = new Set([...(await listResults(nightlyRoot(home))), ...schedules.map(({ name }) => name)]);
   const all = await Promise.all(
     [...names].sort().map((name) => {
       const schedule = schedules.find((candidate) => candidate.name === name)?.id ?? name;
-      return curriculumNights(home, { name, schedule }, client, running);
+      return curriculumNights(home, { name, schedule }, server);
     }),
   );
   return all.flat();
@@ -34,19 +32,19 @@ export async function nightStatuses(
 async function curriculumNights(
   home: string,
   { name, schedule }: { name: string; schedule: string },
-  client: Client | null,
-  running: readonly RunningWorkflow[],
+  server: StatusServer,
 ): Promise<WorkStatus[]> {
   const folder = new NightlyFolder(nightlyRoot(home), name);
   try {
     const records = await folder.nights();
     const { night } = await folder.next();
-    const open = await openNight(home, { name, night, schedule }, client, running);
+    const open = await openNight(home, { name, night, schedule }, server);
     // A failed night is continued: what it is now says more than its last line.
     const recorded = [...new Map(records.map((record) => [record.night, record])).values()].filter(
       (record) => open === undefined || record.night !== night || open.state !== 'running',
     );
-    const closed = recorded.map((record) => recordedNight(name, schedule, folder, record));
+    const trigger = triggerCommand(schedule, server.options);
+    const closed = recorded.map((record) => recordedNight(name, trigger, folder, record));
     return open === undefined || closed.some(({ id }) => id === open.id) ? closed : [...closed, open];
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
@@ -54,9 +52,12 @@ async function curriculumNights(
   }
 }
 
+const triggerCommand = (schedule: string, options: TemporalOptions): string =>
+  commandLine(['schedule', 'trigger', schedule], temporalFlags(options));
+
 function recordedNight(
   name: string,
-  schedule: string,
+  trigger: string,
   folder: NightlyFolder,
   { night, outcome, reason, test, time }: NightRecord,
 ): WorkStatus {
@@ -67,7 +68,7 @@ function recordedNight(
     progress:
       test === null ? reason : `${test.better} better, ${test.worse} worse, p = ${test.p.toPrecision(2)}`,
     time,
-    command: outcome === 'failed' ? `npx genenv schedule trigger ${schedule}` : `npx genenv report ${id}`,
+    command: outcome === 'failed' ? trigger : `npx genenv report ${id}`,
   };
 }
 
@@ -75,8 +76,7 @@ function recordedNight(
 async function openNight(
   home: string,
   { name, night, schedule }: { name: string; night: number; schedule: string },
-  client: Client | null,
-  running: readonly RunningWorkflow[],
+  { client, running, options }: StatusServer,
 ): Promise<WorkStatus | undefined> {
   const id = nightRunId(name, night);
   const overview = await readRunOverview(new RunFolder(runsFolder(home), id));
@@ -94,7 +94,7 @@ async function openNight(
       progress:
         isRunning && progress ? `epoch ${progress.epoch} of ${progress.epochs}` : 'compares both agents',
       time: workflow.started,
-      command: `npx genenv status ${id} --watch`,
+      command: watchCommand(id, options),
     };
   }
   if (overview === null) return undefined;
@@ -102,6 +102,6 @@ async function openNight(
     ...base,
     state: 'interrupted',
     progress: `epoch ${overview.epoch ?? 0} of ${overview.experiment.epochs}`,
-    command: `npx genenv schedule trigger ${schedule}`,
+    command: triggerCommand(schedule, options),
   };
 }

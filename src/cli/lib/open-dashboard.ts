@@ -3,12 +3,13 @@ import { newToken } from '../../dashboard/access.ts';
 import { Dashboard } from '../../dashboard/server.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
-import type { ListenOptions } from './options.ts';
+import type { ListenOptions, TemporalOptions } from './options.ts';
 import { loadWorldAsWorker } from './load-world.ts';
 import { TemporalSource } from './temporal-source.ts';
 import type { FindServer, TemporalServer } from './temporal-source.ts';
 
-export interface DashboardSettings extends Partial<ListenOptions> {
+/** The options of `TemporalOptions` name the server in the commands that are shown. */
+export interface DashboardSettings extends Partial<ListenOptions>, TemporalOptions {
   /** Null without a Temporal server: runs are shown by their files. */
   server: TemporalServer | null;
   /** Looks for one when none answers. */
@@ -31,7 +32,7 @@ const MIN_TOKEN_LENGTH = 16;
  * @throws CliError if the port is taken, or the token is too short
  */
 export async function openDashboard(
-  { server, findServer, host = '127.0.0.1', port, allowHost = [] }: DashboardSettings,
+  { server, findServer, host = '127.0.0.1', port, allowHost = [], ...temporal }: DashboardSettings,
   context: CliContext,
 ): Promise<OpenDashboard> {
   const token = readSecret(context.env, 'GENENV_DASHBOARD_TOKEN') ?? newToken();
@@ -45,7 +46,7 @@ export async function openDashboard(
       home: homeFolder(context.env),
       token,
       loadWorld: loadWorldAsWorker(context),
-      source: new TemporalSource(server, findServer),
+      source: new TemporalSource(server, findServer, temporal),
     });
     return {
       address: await dashboard.listen(host, candidate, allowHost),

@@ -11,7 +11,7 @@ export interface TemporalOptions {
 
 /** What `--address` means to a command that starts a workflow. */
 export const SERVED_ADDRESS =
-  'an own Temporal server instead of the embedded stack; a worker must serve it (npm run worker)';
+  'a Temporal server of your own instead of the embedded stack; a worker must serve it (npm run worker)';
 
 /** The options that name another Temporal server than the embedded one. */
 export const addTemporalOptions = (

@@ -8,6 +8,8 @@ import { requestKey, RequestReader } from '../../temporal/requests.ts';
 import type { RunRequest } from '../../temporal/requests.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { outageText } from '../../workflows/outage-text.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
+import type { TemporalOptions } from './options.ts';
 import { progressScreen } from './progress-display.ts';
 import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
 import type { CurrentState, RunActivity } from './run-activity.ts';
@@ -47,8 +49,15 @@ export interface RunStatus {
   folder: string;
 }
 
-/** The status of a run, by its files, and by Temporal if a server is reached. */
-export async function readRunStatus(folder: RunFolder, client: Client | null): Promise<RunStatus> {
+/**
+ * The status of a run, by its files, and by Temporal if a server is reached.
+ * @param options that name the server, for the command that resumes it
+ */
+export async function readRunStatus(
+  folder: RunFolder,
+  client: Client | null,
+  options: TemporalOptions,
+): Promise<RunStatus> {
   const unreadable = unreadableRun(folder);
   try {
     const run = await readRunOverview(folder);
@@ -70,7 +79,9 @@ export async function readRunStatus(folder: RunFolder, client: Client | null): P
         client !== null && current.state === 'running'
           ? await currentJobs(client, folder.id, current.progress?.epoch ?? (run.epoch ?? 0) + 1)
           : [],
-      resumeCommand: resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null,
+      resumeCommand: resumableStates.has(current.state)
+        ? commandLine(['resume', folder.id], temporalFlags(options))
+        : null,
       arm: armName(run.experiment.arm),
       epoch: run.epoch ?? 0,
       epochs: run.experiment.epochs,

@@ -5,9 +5,10 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repository } from '../../../infra/setup/locations.mjs';
+import { lastTurn } from '../../runs/last-turn.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { runsFolder } from '../../runs/run-overview.ts';
-import { lastTurn } from '../../runs/last-turn.ts';
+import { sharedPlace } from '../../store/shared-folders.ts';
 import type { TrackerName } from '../../tracking/trackers.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../context.ts';
@@ -20,6 +21,8 @@ export interface Tracked {
 
 const LOOK_MS = 500;
 const END_LOOK_MS = 2_000;
+/** Each look at a bucket costs requests. */
+const BUCKET_LOOK_MS = 10_000;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 const GRACE_MS = 20_000;
@@ -100,9 +103,9 @@ class Follower {
 
   async #run(): Promise<boolean> {
     // The worker makes the folder; one that is elsewhere makes it elsewhere.
-    while ((await this.#folder.readExperiment()) === undefined) {
+    while ((await this.#folder.readExperiment().catch(() => undefined)) === undefined) {
       if (this.#stop.signal.aborted) return false;
-      await this.#pause(LOOK_MS);
+      await this.#pause(this.#lookMs(LOOK_MS));
     }
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, 2 * pause)) {
       const code = await this.#follow();
@@ -116,15 +119,22 @@ class Follower {
     }
   }
 
-  /** Waits while the end that was followed is the run's last turn; false if the run has gone on since. */
+  /**
+   * Waits while the end that was followed is the run's last turn; false if the run has gone on since, or may have:
+   * its events could not be read.
+   */
   async #staysEnded(): Promise<boolean> {
-    const lastEvent = async () => lastTurn(await this.#folder.events());
-    const end = await lastEvent();
-    for (let turn = end; turn?.type === 'ended' && turn.time === end?.time; turn = await lastEvent()) {
-      if (this.#stop.signal.aborted) return true;
-      await this.#pause(END_LOOK_MS);
+    let endTime: unknown;
+    for (;;) {
+      const turn = await this.#folder.events().then(lastTurn, () => 'unreadable' as const);
+      if (turn !== 'unreadable') {
+        endTime ??= turn?.time;
+        if (turn?.type !== 'ended' || turn.time !== endTime) return false;
+        if (this.#stop.signal.aborted) return true;
+      }
+      await this.#pause(this.#lookMs(END_LOOK_MS));
+      if (turn === 'unreadable') return false;
     }
-    return false;
   }
 
   /** The exit code of a process that follows until the run, this process or its standard input ends. */
@@ -149,6 +159,11 @@ class Follower {
       this.#child = undefined;
       closeSync(log);
     }
+  }
+
+  /** The pause between two looks at the run's files. */
+  #lookMs(onDisk: number): number {
+    return sharedPlace(this.#folder.path) === undefined ? onDisk : BUCKET_LOOK_MS;
   }
 
   async #pause(ms: number): Promise<void> {

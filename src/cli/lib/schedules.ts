@@ -11,6 +11,7 @@ import { queues } from '../../workflows/activity-proxies.ts';
 import type { nightlyWorkflow } from '../../workflows/nightly.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
 import type { TemporalOptions } from './options.ts';
 import { connectIfReachable } from './session.ts';
 import { plainTable } from './table.ts';
@@ -41,7 +42,13 @@ export interface NightSchedule {
  */
 export async function createNightSchedule(
   client: Client,
-  { id, name, file, spec }: { id: string; name: string; file: unknown; spec: ScheduleSpec },
+  {
+    id,
+    name,
+    file,
+    spec,
+    options = {},
+  }: { id: string; name: string; file: unknown; spec: ScheduleSpec; options?: TemporalOptions },
 ): Promise<void> {
   try {
     await client.schedule.create<typeof nightlyWorkflow>({
@@ -59,8 +66,8 @@ export async function createNightSchedule(
   } catch (error) {
     if (error instanceof ScheduleAlreadyRunning)
       throw new CliError(
-        `--id: got ${JSON.stringify(id)}, but there is such a schedule already; delete it first (npx ` +
-          `genenv schedule delete ${id}: record and runs stay), or give another`,
+        `--id: got ${JSON.stringify(id)}, but there is such a schedule already; delete it first ` +
+          `(${commandLine(['schedule', 'delete', id], temporalFlags(options))}: record and runs stay), or give another`,
         exitCodes.badInput,
       );
     // The server parses cron expressions and time zones, so its message is the explanation.

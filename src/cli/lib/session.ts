@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
+import type { Client, Connection } from '@temporalio/client';
 import type { EmbeddedStack } from '../../dev-stack/dev-stack.ts';
 import { StackInUse } from '../../dev-stack/record.ts';
 import type { StackAddresses } from '../../dev-stack/record.ts';
 import type { StackNeeds } from '../../dev-stack/stack-needs.ts';
 import { combineVllm, vllmText } from '../../dev-stack/vllm-settings.ts';
-import { addressOf, connectionProblem } from '../../temporal/connection-problem.ts';
+import { addressOf } from '../../temporal/connection-problem.ts';
 import { readConnectionSettings } from '../../temporal/connection-settings.ts';
 import type { ConnectionSettings } from '../../temporal/connection-settings.ts';
-import { repeatRequests } from '../../temporal/request-retries.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
 import { clientOptions } from './client-options.ts';
+import { connect } from './connect.ts';
 import type { Interruption } from './interruption.ts';
 import type { TemporalOptions } from './options.ts';
 import type { FindServer } from './temporal-source.ts';
@@ -188,27 +188,6 @@ export function requireServices({ policyServer, vllm }: StackAddresses, needs: S
         `${vllmText(needs.vllm)}; ${remedy}, or set GENENV_HOME to another folder for a stack of its own`,
       exitCodes.busy,
     );
-}
-
-export async function connect(
-  { connectionOptions, namespace, readApiKey }: ExternalTemporal,
-  { env }: Pick<CliContext, 'env'>,
-): Promise<Client & { connection: Connection }> {
-  const options = await clientOptions(env);
-  try {
-    const connection = await Connection.connect({
-      connectTimeout: '10s',
-      interceptors: [repeatRequests],
-      ...connectionOptions,
-      ...(readApiKey && { apiKey: readApiKey }),
-    });
-    // A server may greet whoever comes, and refuse everything else.
-    await connection.workflowService.describeNamespace({ namespace });
-    return Object.assign(new Client({ ...options, connection, namespace }), { connection });
-  } catch (error) {
-    const problem = await connectionProblem(connectionOptions, error);
-    throw new CliError(`Temporal at ${addressOf(connectionOptions)} cannot be used: ${problem}`);
-  }
 }
 
 /** The server that options or environment name, else the embedded one if it runs, else null. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { LiveView, PhaseAttempt } from '../../dashboard/api.ts';
@@ -5,8 +6,11 @@ import type { LiveSource } from '../../dashboard/live-source.ts';
 import { epochWorkflowId } from '../../formats/epoch-id.ts';
 import type { RunFolder } from '../../runs/run-folder.ts';
 import { isServerFailure } from '../../temporal/server-failure.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
+import type { TemporalOptions } from './options.ts';
 import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
 import type { RunActivity } from './run-activity.ts';
+import { serverFailureText } from './server-failure-text.ts';
 import { currentJobs } from './training-jobs.ts';
 import { causesOf } from './workflow-failure.ts';
 
@@ -20,48 +24,99 @@ export interface TemporalServer {
   ui: string | null;
 }
 
-/** Finds the server that answers now; null if none runs. */
+/** Finds the server that there is; null if none runs. @throws Error if there is one that does not answer */
 export type FindServer = () => Promise<TemporalServer | null>;
 
-const NONE_MS = 3_000;
-const AWAY_MS = 15_000;
+/** The pause between two searches for a server. */
+const SEARCH_PAUSE_MS = 3_000;
+const SILENCE = 'Temporal does not answer: what is shown is as the files of the run say.';
 
 /** What Temporal knows of runs; while no server answers, what their files say. */
 export class TemporalSource implements LiveSource {
   readonly #find: FindServer;
+  readonly #options: TemporalOptions;
   #server: TemporalServer | null;
-  #nextFind = 0;
+  /** Whether there is a server that does not answer: only searches ask it then. */
+  #isSilent = false;
+  #search: Promise<void> | undefined;
+  #nextSearch = 0;
 
-  /** @param server that answers at the start; null if none does */
-  constructor(server: TemporalServer | null, find: FindServer) {
+  /**
+   * @param server that answers at the start; null if none does
+   * @param options that name it, for the commands that are shown
+   */
+  constructor(server: TemporalServer | null, find: FindServer, options: TemporalOptions = {}) {
     this.#server = server;
     this.#find = find;
+    this.#options = options;
   }
 
-  async live(folder: RunFolder, run: { epoch: number; isFinished: boolean }): Promise<LiveView> {
-    const server = this.#current();
+  async live(folder: RunFolder, run: FiledRun): Promise<LiveView> {
+    // Nobody waits for a server: until one is found, files answer.
+    if (!this.#isAnswering() && Date.now() >= this.#nextSearch) void this.#searchOnce();
+    const server = this.#server;
     try {
-      return await liveView(server, folder, run);
+      return await this.#view(folder, run);
     } catch (error) {
       if (server !== null && isServerFailure(error)) {
-        this.#server = null;
-        this.#nextFind = Date.now() + AWAY_MS;
-        return this.live(folder, run);
+        await this.#judge();
+        if (!this.#isAnswering()) return this.live(folder, run);
       }
-      return { ...quiet('unreadable'), temporalUi: addressIn(server, folder.id) };
+      return { ...quiet('unreadable'), temporalUi: addressIn(server, folder.id), problem: problemOf(error) };
     }
   }
 
-  /** Nobody waits for a server: until one is found, files answer. */
-  #current(): TemporalServer | null {
-    if (this.#server === null && Date.now() >= this.#nextFind) {
-      this.#nextFind = Date.now() + NONE_MS;
-      this.#findAnswering().then(
-        (server) => (this.#server = server),
-        () => (this.#nextFind = Date.now() + AWAY_MS),
-      );
-    }
-    return this.#server;
+  #isAnswering(): boolean {
+    return this.#server !== null && !this.#isSilent;
+  }
+
+  async #view(folder: RunFolder, run: FiledRun): Promise<LiveView> {
+    const temporalUi = addressIn(this.#server, folder.id);
+    if (run.isFinished) return { ...quiet('finished'), temporalUi };
+    const isSilent = this.#isSilent;
+    const client = isSilent ? null : (this.#server?.client ?? null);
+    const current = await currentState(folder, client);
+    // A run that no file says to have ended may run: a command to resume it could start it a second time.
+    if (isSilent)
+      return {
+        ...quiet(current.state === 'interrupted' ? 'unreadable' : current.state),
+        temporalUi,
+        problem: SILENCE,
+      };
+    const epoch = current.progress?.epoch ?? run.epoch + 1;
+    const isActive = current.progress !== null || current.state === 'running';
+    const [phases, jobs] =
+      client === null || !isActive
+        ? [[], []]
+        : await Promise.all([phaseAttempts(client, folder.id, epoch), currentJobs(client, folder.id, epoch)]);
+    const resumeCommand = resumableStates.has(current.state)
+      ? commandLine(['resume', folder.id], temporalFlags(this.#options))
+      : null;
+    return { ...current, isActive, phases, jobs, temporalUi, resumeCommand };
+  }
+
+  /** Finds out, after a call has failed, whether the server answers: one slow answer says nothing of it. */
+  async #judge(): Promise<void> {
+    const isKnown = await Promise.race([
+      this.#searchOnce().then(() => true),
+      sleep(QUERY_MS, false, { ref: false }),
+    ]);
+    if (!isKnown) this.#isSilent = true;
+  }
+
+  /** One search at a time: each connects, or asks a connection. */
+  #searchOnce(): Promise<void> {
+    return (this.#search ??= this.#findAnswering().then(
+      (server) => this.#endSearch(server, false),
+      () => this.#endSearch(this.#server, true),
+    ));
+  }
+
+  #endSearch(server: TemporalServer | null, isSilent: boolean): void {
+    this.#server = server;
+    this.#isSilent = isSilent;
+    this.#search = undefined;
+    this.#nextSearch = Date.now() + SEARCH_PAUSE_MS;
   }
 
   async #findAnswering(): Promise<TemporalServer | null> {
@@ -74,6 +129,12 @@ export class TemporalSource implements LiveSource {
     );
     return server;
   }
+}
+
+/** What the files of a run say of it. */
+interface FiledRun {
+  epoch: number;
+  isFinished: boolean;
 }
 
 /** A run of which nothing is under way. */
@@ -89,24 +150,11 @@ const quiet = (state: RunActivity) => ({
 const addressIn = (server: TemporalServer | null, id: string): string | null =>
   typeof server?.ui === 'string' ? workflowAddress(server.ui, id) : null;
 
-async function liveView(
-  server: TemporalServer | null,
-  folder: RunFolder,
-  run: { epoch: number; isFinished: boolean },
-): Promise<LiveView> {
-  const client = server?.client ?? null;
-  const temporalUi = addressIn(server, folder.id);
-  if (run.isFinished) return { ...quiet('finished'), temporalUi };
-  const current = await currentState(folder, client);
-  const epoch = current.progress?.epoch ?? run.epoch + 1;
-  const isActive = current.progress !== null || current.state === 'running';
-  const [phases, jobs] =
-    client === null || !isActive
-      ? [[], []]
-      : await Promise.all([phaseAttempts(client, folder.id, epoch), currentJobs(client, folder.id, epoch)]);
-  const resumeCommand = resumableStates.has(current.state) ? `npx genenv resume ${folder.id}` : null;
-  return { ...current, isActive, phases, jobs, temporalUi, resumeCommand };
+function problemOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return isServerFailure(error) ? serverFailureText(error) : error.message;
 }
+
 /** Phases that are under way in a run's own workflow and in that of its epoch. */
 async function phaseAttempts(client: Client, id: string, epoch: number): Promise<PhaseAttempt[]> {
   const workflows = [...new Set([id, epochWorkflowId(id, epoch)])];

@@ -12,8 +12,10 @@ import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import type { ControlState } from '../../workflows/messages.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
 import type { ExperimentHandle } from './follow.ts';
 import type { TemporalOptions } from './options.ts';
+import { isUnanswered, serverFailureText } from './server-failure-text.ts';
 import { connectIfReachable } from './session.ts';
 import { causesOf } from './workflow-failure.ts';
 
@@ -34,7 +36,7 @@ const ANSWER_SECONDS = 30;
  * @throws UpdateRefused with the reason, CliError if nothing answers
  */
 export async function sendUpdate<Answer>(
-  { client, handle }: Pick<FoundWorkflow, 'client' | 'handle'>,
+  { client, handle, options }: Omit<FoundWorkflow, 'running'>,
   update: string,
   ...args: unknown[]
 ): Promise<Answer> {
@@ -43,14 +45,16 @@ export async function sendUpdate<Answer>(
       handle.executeUpdate<Answer, []>(update, { args: args as [] }),
     );
   } catch (error) {
-    throw explainError(error, handle.workflowId);
+    throw explainError(error, handle.workflowId, options);
   }
 }
 
-function explainError(error: unknown, id: string): unknown {
+function explainError(error: unknown, id: string, options: TemporalOptions): unknown {
   if (error instanceof WorkflowUpdateFailedError) return toRefusal(error, id);
   if (error instanceof WorkflowNotFoundError)
-    return new CliError(`${id} has just ended; \`npx genenv status ${id}\` says how`);
+    return new CliError(
+      `${id} has just ended; \`${commandLine(['status', id], temporalFlags(options))}\` says how`,
+    );
   if (
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
     (error instanceof Error && isGrpcDeadlineError(error))
@@ -60,9 +64,12 @@ function explainError(error: unknown, id: string): unknown {
         '`npx genenv doctor` says what runs. Ask again then.',
     );
   }
-  return error instanceof Error && isServerFailure(error)
-    ? new CliError(`Temporal has gone away: ${error.message}; once it is back, ask again`)
-    : error;
+  if (!(error instanceof Error) || !isServerFailure(error)) return error;
+  return new CliError(
+    isUnanswered(error)
+      ? `Temporal has gone away: ${error.message}; once it is back, ask again`
+      : serverFailureText(error),
+  );
 }
 
 function toRefusal(error: WorkflowUpdateFailedError, id: string): UpdateRefused {
@@ -76,6 +83,8 @@ export interface FoundWorkflow {
   client: Client;
   handle: ExperimentHandle;
   running: boolean;
+  /** The options that name its server. */
+  options: TemporalOptions;
 }
 
 /** A run's workflow; null if no server can be reached, or if the server does not know the run. */
@@ -88,7 +97,7 @@ export async function findWorkflow(
   if (client === null) return null;
   const handle = client.workflow.getHandle<typeof experimentWorkflow>(id);
   try {
-    return { client, handle, running: (await handle.describe()).status.name === 'RUNNING' };
+    return { client, handle, options, running: (await handle.describe()).status.name === 'RUNNING' };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;
@@ -108,14 +117,15 @@ export async function requireRunningWorkflow(
   if (workflow?.running === true) return workflow;
   const run = await readRunOverview(await requireRun(homeFolder(context.env), id));
   if (run?.finished === true) {
-    const epoch = run.epoch ?? 0;
-    const epochs = 2 * (run.epoch ?? 1);
-    throw new CliError(
-      `${id} is not running: it is finished. To continue from its last epoch: ` +
-        `npx genenv fork ${id} --epoch ${epoch} --set epochs=${epochs}`,
-    );
+    const fork = commandLine(['fork', id], {
+      '--epoch': run.epoch ?? 0,
+      '--set': `epochs=${2 * (run.epoch ?? 1)}`,
+      ...temporalFlags(options),
+    });
+    throw new CliError(`${id} is not running: it is finished. To continue from its last epoch: ${fork}`);
   }
-  throw new CliError(`${id} is not running; \`npx genenv resume ${id}\` starts it again from its last epoch`);
+  const resume = commandLine(['resume', id], temporalFlags(options));
+  throw new CliError(`${id} is not running; \`${resume}\` starts it again from its last epoch`);
 }
 
 /** What a run does next, after a control command. */

@@ -1,6 +1,8 @@
 /** What `genenv status` shows of evaluations, comparisons and nights: what else this home works on, beside runs. */
 import type { Client } from '@temporalio/client';
 import { listResults } from '../../runs/list-results.ts';
+import { commandLine, temporalFlags } from './command-line.ts';
+import type { TemporalOptions } from './options.ts';
 import { describeWorkflow, resumableStates } from './run-activity.ts';
 import { plainTable } from './table.ts';
 import { TEXT_COLUMNS, timeText } from './text.ts';
@@ -31,6 +33,19 @@ export interface RunningWorkflow {
   type: string;
   started: string;
 }
+
+/** A Temporal server, as statuses are read from it. */
+export interface StatusServer {
+  /** Null if none is reached. */
+  client: Client | null;
+  running: readonly RunningWorkflow[];
+  /** The options that name it, for commands that are printed. */
+  options: TemporalOptions;
+}
+
+/** The command that shows what runs, again and again. */
+export const watchCommand = (id: string, options: TemporalOptions): string =>
+  commandLine(['status', id], { '--watch': true, ...temporalFlags(options) });
 
 const LISTED_TYPES = ['evaluation', 'rescoring', 'comparison', 'nightly'];
 
@@ -90,21 +105,26 @@ const titles: Readonly<Record<WorkKind, string>> = {
   night: 'night',
 };
 
-/** A table for each kind that there is, and under each row its command, in at most 110 columns. */
-export function workTables(all: readonly WorkStatus[]): string {
+/**
+ * A table for each kind that there is, and under each row its command, in at most 110 columns.
+ * @param options that name the server, for the commands
+ */
+export function workTables(all: readonly WorkStatus[], options: TemporalOptions): string {
   return (Object.keys(titles) as WorkKind[])
     .map((kind) => all.filter((work) => work.kind === kind))
     .filter((works) => works.length > 0)
-    .map(workTable)
+    .map((works) => workTable(works, options))
     .join('\n\n');
 }
 
-function workTable(works: readonly WorkStatus[]): string {
+function workTable(works: readonly WorkStatus[], options: TemporalOptions): string {
   const table = plainTable([titles[works[0]!.kind], 'state', 'progress', 'time (UTC)']);
   for (const work of works)
     table.push([cutName(work.id), work.state, cutText(work.progress, PROGRESS_COLUMNS), timeText(work.time)]);
   const [head, ...lines] = table.toString().split('\n');
-  return [head, ...lines.flatMap((line, index) => [line, `  ${shortCommand(works[index]!)}`])].join('\n');
+  return [head, ...lines.flatMap((line, index) => [line, `  ${shortCommand(works[index]!, options)}`])].join(
+    '\n',
+  );
 }
 
 /** Both ends of a name, which tell evaluations of one run apart. */
@@ -115,8 +135,10 @@ const cutText = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, columns - 1).trimEnd()}…`;
 
 /** The command, or the one that prints it where it is too long for the table; of what is damaged, what is wrong. */
-const shortCommand = ({ command, id, problem }: WorkStatus): string =>
-  problem === null && command.length + 2 <= TEXT_COLUMNS ? command : `npx genenv status ${id}`;
+const shortCommand = ({ command, id, problem }: WorkStatus, options: TemporalOptions): string =>
+  problem === null && command.length + 2 <= TEXT_COLUMNS
+    ? command
+    : commandLine(['status', id], temporalFlags(options));
 
 const LABEL_COLUMNS = 14;
 

@@ -3,6 +3,7 @@ import type { Column } from '../../report/client/data-table.tsx';
 import { formatDuration } from '../../report/format.ts';
 import type { ArmRunLine, ComparisonPage as ComparisonPageData } from '../api.ts';
 import { MAX_COMPARED } from '../limits.ts';
+import { mayChange } from './activity.ts';
 import { Problem, ProgressBar, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo } from './router.ts';
@@ -20,7 +21,7 @@ export function ComparisonPage({ id }: { id: string }) {
     // Of runs under way Temporal knows more than their files.
     const isConcerned =
       event === 'tick'
-        ? own.some(({ state }) => state === 'running')
+        ? own.some(mayChange)
         : event.comparisons.includes(id) || own.some((run) => event.runs.includes(run.id));
     if (isConcerned) reload();
   });

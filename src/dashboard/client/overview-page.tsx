@@ -5,6 +5,7 @@ import { Sparkline } from '../../report/client/run-parts.tsx';
 import { formatDuration, formatRate } from '../../report/format.ts';
 import type { HomeView, RunLine } from '../api.ts';
 import { MAX_COMPARED } from '../limits.ts';
+import { mayChange } from './activity.ts';
 import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { Comparisons, Evaluations } from './result-tables.tsx';
@@ -27,7 +28,7 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
   const { selected, selectionColumn } = useSelection<RunLine>('compare', ({ id }) => id);
   useServerEvents((event) => {
     // Of runs under way Temporal knows more than their files.
-    if (event !== 'tick' || home?.runs.some(({ isActive }) => isActive) === true) reload();
+    if (event !== 'tick' || home?.runs.some(mayChange) === true) reload();
   });
   if (home === null) return <Unread resource={resource} />;
   const text = query.get('find') ?? '';

@@ -20,7 +20,7 @@ export function RunPage({ id, query }: { id: string; query: URLSearchParams }) {
   const current = live.value ?? page?.live ?? null;
   useServerEvents((event) => {
     if (event === 'tick') {
-      if (current?.isActive === true) live.reload();
+      if (current !== null && current.state !== 'finished') live.reload();
     } else if (event.runs.includes(id)) {
       reload();
       live.reload();
@@ -72,17 +72,18 @@ const phaseText = ({ phase, epoch }: Progress): string => phase.replace(`epoch $
 const isRollingOut = ({ phase, rolloutsPlanned, rolloutsDone }: Progress): boolean =>
   phase.includes('roll') && rolloutsPlanned > 0 && rolloutsDone > 0;
 
-function nowText({ progress, phases }: LiveView): string {
+function nowText({ progress, phases, problem }: LiveView): string {
   if (progress !== null) return `Epoch ${progress.epoch} of ${progress.epochs}: ${phaseText(progress)}.`;
-  return phases.length === 0 ? 'Nothing is under way.' : '';
+  return phases.length === 0 && problem === undefined ? 'Nothing is under way.' : '';
 }
 
 /** What the run does now: phases under way with their attempts, and what it waits for. */
 function Now({ live, id }: { live: LiveView; id: string }) {
-  const { progress, phases, jobs, temporalUi, resumeCommand } = live;
+  const { progress, phases, jobs, temporalUi, resumeCommand, problem } = live;
   return (
     <section class="panel now" aria-label="Now">
       <h2>Now</h2>
+      <Problem text={problem ?? null} />
       <p aria-live="polite">{nowText(live)}</p>
       {progress !== null && (
         <p>
