@@ -76,9 +76,10 @@ function* weightsClaim(
   };
 }
 
-/** Whether tasks that a filter keeps can differ in reward; if not, weights have nothing to prefer among them. */
+/** Whether the simulator's tasks that a filter keeps can differ in reward; if not, weights have nothing to prefer. */
 function keepsSeveralRewards({ filter, difficulty, agent }: Experiment): boolean {
   if (filter.type !== 'threshold' || difficulty.per === 'batch') return true;
+  if (!filter.appliesTo.includes('environment')) return true;
   const { rolloutsPerTask: n } = agent;
   const distances = range(n + 1).map((k) => Math.abs(k / n - difficulty.alpha));
   const kept = distances.filter((distance) => distance <= filter.kMin + ROUNDING);

@@ -122,7 +122,8 @@ export function estimateDifference(
   );
   const difference = estimateDifferenceOverSeeds(bySeed);
   if (difference === null || !isCensored(metric, [...arm.runs, ...reference.runs])) return difference;
-  return { ...difference, low: null, high: null, p: 1, isCensored: true };
+  const p = difference.p === null ? null : 1;
+  return { ...difference, low: null, high: null, p, isCensored: true };
 }
 
 /** Whether a metric is of a threshold that some run did not come to: its figure is then only the least it may be. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { primaryVerdictText } from '../../src/comparison/primary-markdown.ts';
+import { primaryCells, primaryVerdictText } from '../../src/comparison/primary-markdown.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
@@ -72,6 +72,8 @@ describe('a comparison that was named beforehand', () => {
     // Held-out success ends below .5 under every seed: both arms' figures are the rollouts that are compared.
     const never = summaryOf([0, 0, 0, 0, 0], 20, 'rolloutsToThreshold').primary[0]!;
     expect(never).toMatchObject({ bySeed: [0, 0, 0, 0, 0], p: null, narrow: null, verdict: 'undecided' });
+    const [, , difference, , p, narrow] = primaryCells(never);
+    expect([difference, p, narrow]).toEqual(['–', '–', '–']);
     const differences = [0.3, 0.3, 0.3, 0.3, 0.3, 0.3];
     const [once] = summaryOf(differences, 0.02, 'rolloutsToThreshold').primary;
     expect(once).toMatchObject({ p: null, equivalent: false, verdict: 'undecided' });

@@ -223,6 +223,13 @@ test('two arms that several tables compare are one test, with one p', () => {
   expect(tests).toBe(tested.length);
 });
 
+test('one seed is no test, whether it came to the threshold or not', () => {
+  for (const threshold of [0.01, 0.99]) {
+    const single = { ...comparison([1]), threshold };
+    expect(summarize(single, runs(single, { tuned, random }), []).tests).toBe(0);
+  }
+});
+
 test('a horizon that the file names is where runs are compared, if all came there', () => {
   expect(summary({ horizon: 300 }).rollouts).toBe(300);
   const short = summary({ horizon: 100_000 });
