@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Dependencies } from '../src/activities/dependencies.ts';
 import { createCpuActivities, createGpuActivities, createLlmActivities } from '../src/activities/index.ts';
-import { benchmarks, suiteHost, SuiteLoader } from '../src/benchmarks/registry.ts';
+import { benchmarks, suiteHost } from '../src/benchmarks/registry.ts';
+import { SuiteLoader } from '../src/benchmarks/suite-loader.ts';
 import { createChatClient } from '../src/inference/chat-client.ts';
 import { createAdapterServer } from '../src/inference/create-adapter-server.ts';
 import { createEmbeddingClient } from '../src/inference/embedding-client.ts';
@@ -17,7 +18,7 @@ import type { Launcher } from '../src/training/launcher.ts';
 import type { CommittedEpoch } from '../src/types/activity-types.ts';
 import type { RunPlan } from '../src/types/run-state.ts';
 import { runEpochPipeline, runPreparation } from '../src/epochs/epoch-pipeline.ts';
-import type { StepRunner } from '../src/epochs/pipeline-activities.ts';
+import type { PhaseRunner } from '../src/epochs/pipeline-activities.ts';
 import { worldLoader } from '../src/worlds/registry.ts';
 import { permitLoopback } from './permitted-servers.ts';
 
@@ -96,4 +97,4 @@ export const plainEpoch = (
   { epoch: last, state }: CommittedEpoch,
 ): Promise<CommittedEpoch> => runEpochPipeline(activities, { ...plan, epoch: last + 1, state }, plainRunner);
 
-const plainRunner: StepRunner = { step: (_, work) => work(), seconds: () => ({}) };
+const plainRunner: PhaseRunner = { run: (_, work) => work(), seconds: () => ({}) };

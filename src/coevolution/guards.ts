@@ -89,8 +89,9 @@ export function hasFlatRewards(rewards: readonly number[], minSpread: number): b
 }
 
 /**
- * The span that rewards of the simulator's records must have for an update; null if none is wanted. A filter of
- * difficulty says which records to prefer by keeping some: of those all rewards may be alike.
+ * The span that rewards of the simulator's records must have for an update; null if none is wanted. A threshold on
+ * the simulator's records keeps what is near α, so all rewards of what it keeps may be alike. The other filters keep
+ * a share of any records, alike or not.
  */
 export const leastRewardSpread = ({
   filter,
@@ -99,7 +100,7 @@ export const leastRewardSpread = ({
   filter: { type: string; appliesTo?: readonly string[] };
   guards: { flatRewards?: number | null | undefined };
 }): number | null =>
-  filter.type !== 'off' && filter.appliesTo?.includes('environment') === true
+  filter.type === 'threshold' && filter.appliesTo?.includes('environment') === true
     ? null
     : (guards.flatRewards ?? null);
 

@@ -26,7 +26,9 @@ export const durabilitySchema = z
       .describe(
         'Heartbeat timeout of activities that talk to models or trainers: how soon a worker that died is noticed.',
       ),
-    epochsPerRun: positiveCount.default(20).describe('Epochs before the workflow continues as new.'),
+    epochsPerRun: positiveCount
+      .default(20)
+      .describe('Epochs of one workflow execution, before it continues as new.'),
     maxPhaseAttempts: positiveCount
       .default(100)
       .describe('Attempts at a phase before the epoch fails. An outage of a model server costs none.'),

@@ -5,7 +5,9 @@ export const guardsSchema = z
   .strictObject({
     discrimination: z
       .boolean()
-      .describe('Reward a task only if the agent beats a random policy on it (catches coin-flip tasks).'),
+      .describe(
+        'Reward a task that the agent solves only if it beats a random policy there (catches coin-flip tasks).',
+      ),
     familyCap: unitInterval
       .nullable()
       .describe('Largest share of the regression weight that one kind of task may hold; null = no cap.'),
@@ -15,7 +17,7 @@ export const guardsSchema = z
       .optional()
       .describe(
         'Largest share of the random policy’s attempts that may solve a task: above it the task gets no ' +
-          'weight. Left out or null = not looked at.',
+          'weight. null = not looked at.',
       ),
     verdictAgreement: z
       .boolean()
@@ -32,8 +34,8 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Smallest span of R_env over an epoch’s records with which the simulator is updated, where no filter holds ' +
-          'any back from it. Left out or null = always.',
+        'Smallest span of R_env over an epoch’s records with which the simulator is updated, where no threshold ' +
+          'filters them. null = always.',
       ),
     starvedAfter: positiveCount
       .nullable()
@@ -41,7 +43,7 @@ export const guardsSchema = z
       .describe(
         'Epochs without anything for the simulator to learn from after which it is helped, until there ' +
           'is: its filter keeps the quarter nearest to α, and at least half of the prompts go to the ' +
-          'initial simulator. Left out or null = never.',
+          'initial simulator. null = never.',
       ),
     gateAgent: z
       .strictObject({
@@ -58,8 +60,7 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Roll the agent back if it has forgotten an anchor set that the simulator never sees. Left out ' +
-          'or null = never.',
+        'Roll the agent back if it has forgotten an anchor set that the simulator never sees. null = never.',
       ),
     coldStart: z
       .strictObject({

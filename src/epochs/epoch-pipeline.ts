@@ -7,7 +7,7 @@
  */
 import type { PolicyRole, PolicyVersion, RunState } from '../types/run-state.ts';
 import type { OpenedEpoch, Trained } from '../types/activity-types.ts';
-import type { EpochStart, PipelineActivities, StepRunner } from './pipeline-activities.ts';
+import type { EpochStart, PipelineActivities, PhaseRunner } from './pipeline-activities.ts';
 import { sampleEpoch } from './sampling-rounds.ts';
 import { fileRefs, mapShards, samplingMetrics, samplingNotes, sumField, usageOf } from './shards.ts';
 import { weightsInRole } from './shared-weights.ts';
@@ -15,7 +15,7 @@ import { weightsInRole } from './shared-weights.ts';
 export async function runEpochPipeline<Committed>(
   activities: PipelineActivities<Committed>,
   start: EpochStart,
-  runner: StepRunner,
+  runner: PhaseRunner,
 ): Promise<Committed> {
   const { run, settings, epoch, state } = start;
   const { trains, sharesWeights = false, concurrentUpdates = false } = settings;
@@ -25,20 +25,20 @@ export async function runEpochPipeline<Committed>(
   const { tasks, traces, generated, rollouts, filtered } = sampled;
   const { rewards, scores } = sampled.rewards;
   const { decisions } = filtered;
-  const pools = await runner.step('pools', () =>
+  const pools = await runner.run('pools', () =>
     activities.updatePools({ ...input, tasks, scores, decisions }),
   );
 
   // Each policy that trains becomes a new version, which the model servers load.
   const trainAgent = async (): Promise<Trained> =>
     trains.agent
-      ? runner.step('train agent', () =>
+      ? runner.run('train agent', () =>
           activities.trainAgent({ ...input, traces, rewards, scores, decisions }),
         )
       : unchangedPolicy(state.agent);
   const trainEnvironment = async (from?: Trained): Promise<Trained> =>
     trains.environment
-      ? runner.step('train environment', () =>
+      ? runner.run('train environment', () =>
           activities.trainEnvironment({
             ...input,
             environmentPool: pools.environmentPool,
@@ -59,7 +59,7 @@ export async function runEpochPipeline<Committed>(
   const trainedAgent = sharesWeights
     ? weightsInRole(environment.policy, 'agent', agent.policy)
     : agent.policy;
-  await runner.step('publish', () =>
+  await runner.run('publish', () =>
     Promise.all(
       [trainedAgent, environment.policy].map((policy) => activities.publishPolicy({ run, policy })),
     ),
@@ -67,13 +67,13 @@ export async function runEpochPipeline<Committed>(
 
   // Guard: an agent that has forgotten the anchor set is rolled back.
   const forgetting = isDue(settings.gateEvery, epoch, settings.epochs)
-    ? await runner.step('gate', () => activities.gateAgent({ ...input, agent: trainedAgent }))
+    ? await runner.run('gate', () => activities.gateAgent({ ...input, agent: trainedAgent }))
     : undefined;
   const acceptedAgent = forgetting?.agent ?? trainedAgent;
 
   // The agent's score on held-out tasks.
   const verdicts = isDue(settings.evaluateEvery, epoch, settings.epochs)
-    ? await runner.step('evaluate', () =>
+    ? await runner.run('evaluate', () =>
         mapShards(settings.shards.evaluate, (shard) =>
           activities.evaluatePolicy({ ...input, ...shard, agent: acceptedAgent }),
         ),
@@ -93,7 +93,7 @@ export async function runEpochPipeline<Committed>(
     environment_pool: pools.environmentPool,
     tokens: state.tokens + sumField([...generated, ...rollouts], 'tokens'),
   };
-  return runner.step('commit', () =>
+  return runner.run('commit', () =>
     activities.commitEpoch({
       run,
       epoch,
@@ -128,40 +128,40 @@ export async function runEpochPipeline<Committed>(
 export async function runPreparation<Committed>(
   activities: PipelineActivities<Committed>,
   { run, settings }: Pick<OpenedEpoch, 'run' | 'settings'>,
-  runner: StepRunner,
+  runner: PhaseRunner,
 ): Promise<Committed> {
   const warmUp = (role: PolicyRole) => activities.warmUp({ run, role });
-  const [agent, environment] = await runner.step('warm up', () =>
+  const [agent, environment] = await runner.run('warm up', () =>
     Promise.all([warmUp('agent'), warmUp('environment')]),
   );
-  const prepared = await runner.step('prepare', () => activities.prepareRun({ run, agent, environment }));
-  await runner.step('publish', () =>
+  const prepared = await runner.run('prepare', () => activities.prepareRun({ run, agent, environment }));
+  await runner.run('publish', () =>
     Promise.all([agent, environment].map((policy) => activities.publishPolicy({ run, policy }))),
   );
 
   // A simulator that writes no valid tasks, or an agent that never succeeds, would learn nothing.
   const input = { run, epoch: 0, state: prepared };
   const coldStart = settings.checksColdStart
-    ? await runner.step('cold start', () => activities.checkColdStart(input))
+    ? await runner.run('cold start', () => activities.checkColdStart(input))
     : undefined;
 
   // Arms that train on a fixed data set write it now.
   const dataset = settings.writesPool
-    ? await runner.step('write pool', () => activities.writePool(input))
+    ? await runner.run('write pool', () => activities.writePool(input))
     : undefined;
 
   // What the agent can do now is what it may not forget.
   const forgetting =
     settings.gateEvery === undefined
       ? undefined
-      : await runner.step('gate', () => activities.gateAgent({ ...input, agent }));
+      : await runner.run('gate', () => activities.gateAgent({ ...input, agent }));
 
   const state: RunState = {
     ...prepared,
     ...(dataset && { task_pool: dataset.pool, tokens: dataset.tokens }),
     ...(forgetting && { anchor: forgetting.anchor }),
   };
-  const verdicts = await runner.step('evaluate', () =>
+  const verdicts = await runner.run('evaluate', () =>
     mapShards(settings.shards.evaluate, (shard) =>
       activities.evaluatePolicy({ run, epoch: 0, state, ...shard, agent }),
     ),

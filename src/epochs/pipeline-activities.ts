@@ -42,8 +42,8 @@ export interface EpochStart {
 }
 
 /** Runs the steps, one after another; a workflow's runner waits for pauses and measures time. */
-export interface StepRunner {
-  step: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
+export interface PhaseRunner {
+  run: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
   /** Seconds by phase so far. */
   seconds: () => Record<string, number>;
   /** Called when a round of tasks and rollouts begins, with its number from 1 on. */

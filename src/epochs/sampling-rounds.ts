@@ -7,7 +7,7 @@ import type { FileRef } from '../store/references.ts';
 import type { SamplingRound } from '../types/activity-inputs.ts';
 import type { Filtered, Rewards, Sampling } from '../types/activity-types.ts';
 import type { Metrics, WorkflowSettings } from '../types/run-state.ts';
-import type { EpochStart, PipelineActivities, StepRunner } from './pipeline-activities.ts';
+import type { EpochStart, PipelineActivities, PhaseRunner } from './pipeline-activities.ts';
 import { fileRefs, mapShards } from './shards.ts';
 
 export type SamplingActivities = Pick<
@@ -34,7 +34,7 @@ export interface SampledEpoch {
 export async function sampleEpoch(
   activities: SamplingActivities,
   { run, settings, epoch, state }: EpochStart,
-  runner: StepRunner,
+  runner: PhaseRunner,
 ): Promise<SampledEpoch> {
   const { shards, dynamicSampling } = settings;
   const input = { run, epoch, state };
@@ -46,15 +46,15 @@ export async function sampleEpoch(
     runner.onRound?.(round?.number ?? 1);
 
     // The simulator writes tasks; the round's tasks are drawn from them and from the pool.
-    const written = await runner.step('generate', () =>
+    const written = await runner.run('generate', () =>
       mapShards(shards.generate, (shard) => activities.generateTasks({ ...inRound, ...shard })),
     );
-    const tasks = await runner.step('draw', () =>
+    const tasks = await runner.run('draw', () =>
       activities.drawTasks({ ...inRound, generated: fileRefs(written) }),
     );
 
     // The agent attempts the tasks.
-    const attempted = await runner.step('roll out', () =>
+    const attempted = await runner.run('roll out', () =>
       mapShards(shards.rollOut, async (shard) => {
         const sampling = await activities.rollOut({ ...inRound, ...shard, tasks });
         runner.onRollouts?.(sampling.file.count);
@@ -66,8 +66,8 @@ export async function sampleEpoch(
     const traces = fileRefs(rollouts);
 
     // Rewards of both policies, and which tasks each of them may learn from.
-    const rewards = await runner.step('reward', () => activities.computeRewards({ ...input, tasks, traces }));
-    const filtered = await runner.step('filter', () =>
+    const rewards = await runner.run('reward', () => activities.computeRewards({ ...input, tasks, traces }));
+    const filtered = await runner.run('filter', () =>
       activities.filterByDifficulty({ ...input, scores: rewards.scores }),
     );
 

@@ -5,6 +5,8 @@
  */
 import {
   CancellationScope,
+  isCancellation,
+  patched,
   setCurrentDetails,
   setHandler,
   startChild,
@@ -195,6 +197,7 @@ export async function evaluateOnBenchmarks(
   } catch (error) {
     // Of the run; an evaluation that is cancelled by itself is one that failed.
     if (CancellationScope.current().consideredCancelled) throw error;
+    if (isCancellation(error) && !patched('notes-cancelled-evaluation')) throw error;
     return `epoch ${epoch}: it could not be evaluated on benchmarks: ${rootMessage(error)}`;
   } finally {
     modelOutages.dropChild(id);

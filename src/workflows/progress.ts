@@ -11,7 +11,7 @@ import type { RunOutcome } from '../types/activity-inputs.ts';
 import type { CommittedEpoch, Progress } from '../types/activity-types.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { OutageReport } from '../types/outage-types.ts';
-import type { StepRunner } from '../epochs/pipeline-activities.ts';
+import type { PhaseRunner } from '../epochs/pipeline-activities.ts';
 import type { ControlState } from './messages.ts';
 import { modelOutages } from './model-outages.ts';
 import { outageText, phaseText } from './outage-text.ts';
@@ -151,9 +151,9 @@ export class Stopwatch {
    * A runner that measures each step, which starts when `before` resolves.
    * @param options `onPhase`: called when a step starts
    */
-  runner({ before = () => Promise.resolve(), onPhase }: RunnerOptions = {}): StepRunner {
+  runner({ before = () => Promise.resolve(), onPhase }: RunnerOptions = {}): PhaseRunner {
     return {
-      step: async (phase, work) => {
+      run: async (phase, work) => {
         await before();
         this.phase = phase;
         onPhase?.();

@@ -13,21 +13,24 @@ const fields = { 'evaluation.logprob': true, 'evaluation.every': 1, 'guards.froz
 const success = (difficulty: number, model: string) =>
   (model.startsWith('agent@0000') ? 0.5 : 0.9) ** difficulty;
 
-test('the mean log-probability of right held-out answers is reported at each evaluation', async () => {
-  const run = await someRun(fields, { success });
-  const heldOut = await run.records<SeedTaskRecord>(run.prepared.state.held_out);
-  const world = createWorld(parseExperiment(withFields(smallFile, fields)).world);
-  const expected = (base: number) =>
-    mean(heldOut.map(({ spec }) => world.difficulty(spec) * Math.log(base)))!;
-  expect(run.prepared.metrics['eval/heldout_logprob']).toBeCloseTo(expected(0.5), 9);
-  expect(run.prepared.metrics['eval/heldout_answer_probability']).toBeCloseTo(
-    mean(heldOut.map(({ spec }) => 0.5 ** world.difficulty(spec)))!,
-    9,
-  );
-  const { metrics } = await run.epochs(1);
-  expect(metrics['eval/heldout_logprob']).toBeCloseTo(expected(0.9), 9);
-  expect(metrics['eval/heldout_probability']).toBeUndefined();
-});
+test.each([1, 4])(
+  'the mean log-probability of right held-out answers is reported, of %i samples',
+  async (samples) => {
+    const run = await someRun({ ...fields, 'evaluation.samples': samples }, { success });
+    const heldOut = await run.records<SeedTaskRecord>(run.prepared.state.held_out);
+    const world = createWorld(parseExperiment(withFields(smallFile, fields)).world);
+    const expected = (base: number) =>
+      mean(heldOut.map(({ spec }) => world.difficulty(spec) * Math.log(base)))!;
+    expect(run.prepared.metrics['eval/heldout_logprob']).toBeCloseTo(expected(0.5), 9);
+    expect(run.prepared.metrics['eval/heldout_answer_probability']).toBeCloseTo(
+      mean(heldOut.map(({ spec }) => 0.5 ** world.difficulty(spec)))!,
+      9,
+    );
+    const { metrics } = await run.epochs(1);
+    expect(metrics['eval/heldout_logprob']).toBeCloseTo(expected(0.9), 9);
+    expect(metrics['eval/heldout_probability']).toBeUndefined();
+  },
+);
 
 test('without the setting nothing is measured', async () => {
   const run = await someRun({ 'guards.frozenSamples': 0 }, { success });

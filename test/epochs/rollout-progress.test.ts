@@ -45,7 +45,7 @@ it.each([
     run.activities,
     { ...run.plan, epoch: epoch + 1, state },
     {
-      step: (__, work) => work(),
+      run: (__, work) => work(),
       seconds: () => ({}),
       onRound: (round) => {
         progress.startRound(round);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HistoryRecord } from '../../src/types/records.ts';
+import type { FilterRecord, HistoryRecord } from '../../src/types/records.ts';
 import { pretrainedModel, someRun } from '../activities/some-run.ts';
 import { linesOf, tasksOf } from './learners.ts';
 
@@ -61,6 +61,27 @@ describe('a filter of difficulty', () => {
     expect(metrics['env/steps']).toBeGreaterThan(0);
     expect(records.length).toBeGreaterThan(0);
     expect(metrics).not.toHaveProperty('env/starved_epochs', 1);
+  });
+
+  it('that keeps a share of any records leaves it to the guard whether they differ', async () => {
+    const filter = { type: 'quantile', keep: 0.25 };
+    const run = await someRun({ filter, 'guards.flatRewards': 0.05 }, { success: () => 0 });
+    const { metrics } = await run.epochs(1);
+    expect(metrics['env/steps']).toBe(0);
+  });
+
+  it('says of a task that it holds back from the agent alone why it does', async () => {
+    const filter = { type: 'topK', k: 4, appliesTo: ['agent'] };
+    const mix = { base: 1, history: 0, new: 1 };
+    const run = await someRun(
+      { filter, 'pools.train.mix': mix },
+      { success: (difficulty) => (difficulty <= 4 ? 0.5 : 0), taskLength: () => 8 },
+    );
+    await run.epochs(1);
+    const decisions = await run.records<FilterRecord>((await linesOf(run))[1]!.outputs.decisions);
+    const heldBack = decisions.filter(({ kept_for_agent: isKept }) => !isKept);
+    expect(heldBack.length).toBeGreaterThan(0);
+    for (const { reason } of heldBack) expect(reason).not.toBe('kept');
   });
 
   it('ranks what the simulator wrote, not the tasks that are replayed', async () => {

@@ -153,14 +153,15 @@ async function heldOutMetrics(
   const answerProbabilities: number[] = [];
   for (const file of files) {
     for await (const verdict of store.records<VerdictRecord>(file)) {
-      const { task_id, kind, difficulty, probability, logprob, solved = verdict.reward === 1 } = verdict;
+      const { task_id, kind, difficulty, sample, probability, logprob } = verdict;
+      const { solved = verdict.reward === 1 } = verdict;
       countVerdict(byMetric, 'eval/heldout', solved);
       countVerdict(byMetric, `eval/heldout/${kind}`, solved);
       countVerdict(byMetric, `eval/heldout_difficulty/${difficulty}`, solved);
       countVerdict(byTask, task_id, solved);
       if (logprob !== undefined) logprobs.push(logprob);
-      // A task that the agent has no room for has none: it cannot be answered.
-      answerProbabilities.push(logprob === undefined ? 0 : probabilityOf(logprob));
+      // Measured once a task. One that the agent has no room for has none: it cannot be answered.
+      if (sample === 0) answerProbabilities.push(logprob === undefined ? 0 : probabilityOf(logprob));
       if (probability === undefined) continue;
       const exact = 'eval/heldout_probability';
       for (const name of [exact, `${exact}/${kind}`, `${exact}_difficulty/${difficulty}`])

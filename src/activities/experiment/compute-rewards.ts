@@ -216,11 +216,11 @@ interface TaskEvidence extends TaskOutcomes {
 function scoreTask(context: ScoringContext, task: TaskRecord, evidence: TaskEvidence): ScoreRecord {
   const { difficulty, guards } = context.experiment;
   const { successes, attempts, rate } = evidence.agent;
-  const target = evidence.batchSuccess === undefined ? rate : evidence.batchSuccess.rate;
+  const rewardedRate = evidence.batchSuccess === undefined ? rate : evidence.batchSuccess.rate;
   const randomRate = randomSuccessRate(context, task, evidence.randomSimilarities);
   const envReward =
-    task.valid && target !== null
-      ? difficultyReward(target, difficulty) * wordingFidelity(evidence.wordings)
+    task.valid && rewardedRate !== null
+      ? difficultyReward(rewardedRate, difficulty) * wordingFidelity(evidence.wordings)
       : null;
   return {
     task_id: task.id,
@@ -231,7 +231,7 @@ function scoreTask(context: ScoringContext, task: TaskRecord, evidence: TaskEvid
     attempts,
     successes,
     success_rate: rate,
-    target_rate: task.valid ? target : null,
+    target_rate: task.valid ? rewardedRate : null,
     frozen_rate: evidence.frozen.rate,
     random_rate: randomRate,
     informative: successes > 0 && successes < attempts,

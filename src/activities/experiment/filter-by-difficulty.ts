@@ -19,12 +19,12 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
     runPhaseOnce(dependencies, 'filter', input, async ({ experiment }) => {
       const { store } = dependencies;
       const { filter, guards } = experiment;
-      const targets: (number | null)[] = [];
+      const rates: (number | null)[] = [];
       // Replayed tasks are no records of the simulator: they take no place among those that it may learn from.
-      const newTargets: (number | null)[] = [];
+      const newRates: (number | null)[] = [];
       for await (const { target_rate, source } of store.records<ScoreRecord>(input.scores)) {
-        targets.push(target_rate);
-        newTargets.push(source === 'new' ? target_rate : null);
+        rates.push(target_rate);
+        newRates.push(source === 'new' ? target_rate : null);
       }
       const isFiltered = (role: PolicyRole): boolean =>
         filter.type !== 'off' && filter.appliesTo.includes(role);
@@ -33,8 +33,8 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
         ? { type: 'quantile', alpha: experiment.difficulty.alpha, keep: STARVED_KEEP }
         : ruleOf(experiment);
       const verdicts = {
-        agent: difficultyFilter(targets, rule),
-        environment: difficultyFilter(newTargets, rule),
+        agent: difficultyFilter(rates, rule),
+        environment: difficultyFilter(newRates, rule),
       };
       const metrics: Metrics = {};
       let informative = 0;
@@ -43,8 +43,9 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
           let index = 0;
           for await (const score of store.records<ScoreRecord>(input.scores)) {
             const at = index++;
-            const { reason: difficultyReason } =
-              verdicts[score.source === 'new' ? 'environment' : 'agent'][at]!;
+            // Of a filter that holds a new task back from the agent alone, the reason is the agent's.
+            const judged = score.source === 'new' && isFiltered('environment') ? 'environment' : 'agent';
+            const { reason: difficultyReason } = verdicts[judged][at]!;
             const isDoubted = guards.verdictAgreement === true && score.verdicts_differ === true;
             const isMeasured = score.valid && !isDoubted && difficultyReason !== 'not measured';
             const keptFor = (role: PolicyRole): boolean =>

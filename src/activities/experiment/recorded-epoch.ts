@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import type { OpenedRun, RunFolder } from '../../runs/run-folder.ts';
 import { experimentInEffect, workflowSettings } from '../../runs/settings-in-effect.ts';
 import { runEpochPipeline, runPreparation } from '../../epochs/epoch-pipeline.ts';
-import type { PipelineActivities, StepRunner } from '../../epochs/pipeline-activities.ts';
+import type { PipelineActivities, PhaseRunner } from '../../epochs/pipeline-activities.ts';
 import { InvalidArtifact } from '../../store/errors.ts';
 import type { CommitInput } from '../../types/activity-inputs.ts';
 import type { Run } from '../../types/run-state.ts';
@@ -47,7 +47,7 @@ export async function recordedEpoch(
   return runEpochPipeline(activities, { run, settings, epoch, state: before.outputs.state }, runner);
 }
 
-const runner: StepRunner = { step: (_, work) => work(), seconds: () => ({}) };
+const runner: PhaseRunner = { run: (_, work) => work(), seconds: () => ({}) };
 
 /** The phases of an epoch, which find what they have recorded. */
 function recordedPhases(own: Dependencies): PipelineActivities<CommitInput> {
