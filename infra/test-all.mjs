@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { errorsFileVariable } from './errors-outside-tests.mjs';
 import { pythonPath, repository } from './setup/locations.mjs';
 import { countJunit, countTwice, countVitest, failedFiles, slowestVitest } from './test-counts.mjs';
 
@@ -21,6 +22,7 @@ const node = (/** @type {string} */ path, /** @type {string[]} */ ...args) => ({
   command: process.execPath,
   args: [tool(path), ...args],
 });
+const errorsFileOf = (/** @type {string} */ name) => join(reports, `${name}.errors`);
 /**
  * @param {string} project
  * @param {string} name Of the report.
@@ -34,11 +36,13 @@ const vitest = (project, name, ...words) => ({
     project,
     '--reporter=default',
     '--reporter=json',
+    `--reporter=${join(repository, 'infra/errors-outside-tests.mjs')}`,
     `--outputFile.json=${join(reports, name)}`,
     ...words,
   ),
   count: countVitest,
   project,
+  errorsFile: errorsFileOf(name),
 });
 
 /**
@@ -51,6 +55,7 @@ const vitest = (project, name, ...words) => ({
  * @property {string[]} [engines] What it needs that set-up does not bring.
  * @property {boolean} [runsWithAnyEngine] Whether it runs with one of its engines, and tests of the others are skipped.
  * @property {string} [project] Of vitest.
+ * @property {string} [errorsFile] What gets the errors outside of all tests, by vitest.
  */
 /** @type {Record<string, Suite>} */
 const suites = {
@@ -172,8 +177,10 @@ async function runAgain(result) {
   if (!existsSync(second)) return;
   const report = readFileSync(second, 'utf8');
   const counted = countTwice(first, report);
-  // An error outside of all tests is in no report.
-  if (!succeeded && countVitest(report).failed === 0) counted.failed += 1;
+  const files = new Set(failed.map(({ file }) => file));
+  const errors = errorsOutside(errorsFileOf(result.name)).filter((file) => !files.has(file));
+  counted.failed += errors.length + errorsOutside(again.errorsFile).length;
+  if (!succeeded && counted.failed === 0) counted.failed = 1;
   Object.assign(result, counted);
   const stillFailed = new Set(failedFiles(report).map(({ file }) => file));
   for (const { file, tests } of failed)
@@ -201,10 +208,11 @@ async function installAll(engines, streams) {
  * @param {number} [timeout] In milliseconds; the process is ended then.
  * @returns {Promise<{ succeeded: boolean, output: string }>}
  */
-function run({ command, args, cwd = repository }, streams, timeout) {
+function run({ command, args, cwd = repository, errorsFile }, streams, timeout) {
   return new Promise((resolve) => {
     const stdio = streams ? 'inherit' : 'pipe';
-    const child = spawn(command, args, { cwd, timeout, stdio: ['ignore', stdio, stdio] });
+    const env = { ...process.env, ...(errorsFile && { [errorsFileVariable]: errorsFile }) };
+    const child = spawn(command, args, { cwd, env, timeout, stdio: ['ignore', stdio, stdio] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (output += String(part)));
     child.on('error', (error) => {
@@ -222,10 +230,19 @@ function run({ command, args, cwd = repository }, streams, timeout) {
  * @param {Suite} suite
  * @param {boolean} succeeded
  */
-function counts(name, { count }, succeeded) {
+function counts(name, { count, errorsFile }, succeeded) {
   const path = join(reports, name);
   const report = count && existsSync(path) ? readFileSync(path, 'utf8') : undefined;
   if (report !== undefined && count === countVitest) slowest.push(...slowestVitest(report));
   const counted = count && report !== undefined ? count(report) : { passed: succeeded ? 1 : 0, failed: 0 };
+  counted.failed += errorsOutside(errorsFile).length;
   return !succeeded && counted.failed === 0 ? { ...counted, failed: 1 } : counted;
+}
+
+/**
+ * The test files of errors outside of all tests.
+ * @param {string} [file]
+ */
+function errorsOutside(file) {
+  return file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
