@@ -22,7 +22,6 @@ const node = (/** @type {string} */ path, /** @type {string[]} */ ...args) => ({
   command: process.execPath,
   args: [tool(path), ...args],
 });
-const errorsFileOf = (/** @type {string} */ name) => join(reports, `${name}.errors`);
 /**
  * @param {string} project
  * @param {string} name Of the report.
@@ -42,7 +41,7 @@ const vitest = (project, name, ...words) => ({
   ),
   count: countVitest,
   project,
-  errorsFile: errorsFileOf(name),
+  errorsFile: join(reports, `${name}.errors`),
 });
 
 /**
@@ -165,7 +164,7 @@ async function runSuite(name, streams) {
  */
 async function runAgain(result) {
   const path = join(reports, result.name);
-  const { project } = /** @type {Suite} */ (suites[result.name]);
+  const { project, errorsFile } = /** @type {Suite} */ (suites[result.name]);
   if (project === undefined || result.failed === 0 || !existsSync(path)) return;
   const first = readFileSync(path, 'utf8');
   const failed = failedFiles(first);
@@ -178,7 +177,7 @@ async function runAgain(result) {
   const report = readFileSync(second, 'utf8');
   const counted = countTwice(first, report);
   const files = new Set(failed.map(({ file }) => file));
-  const errors = errorsOutside(errorsFileOf(result.name)).filter((file) => !files.has(file));
+  const errors = errorsOutside(errorsFile).filter((file) => !files.has(file));
   counted.failed += errors.length + errorsOutside(again.errorsFile).length;
   if (!succeeded && counted.failed === 0) counted.failed = 1;
   Object.assign(result, counted);

@@ -6,8 +6,7 @@ import { SuiteLoader } from '../src/benchmarks/suite-loader.ts';
 import { createChatClient } from '../src/inference/chat-client.ts';
 import { createAdapterServer } from '../src/inference/create-adapter-server.ts';
 import { createEmbeddingClient } from '../src/inference/embedding-client.ts';
-import { createChatPolicyClient } from '../src/inference/chat-policy-client.ts';
-import { createPolicyClient, isChatServing } from '../src/inference/create-policy-client.ts';
+import { createPolicyClient } from '../src/inference/create-policy-client.ts';
 import { Python } from '../src/processes/python.ts';
 import { ComparisonFolder, EvaluationFolder, NightlyFolder } from '../src/runs/result-folders.ts';
 import { RunFolder } from '../src/runs/run-folder.ts';
@@ -43,12 +42,8 @@ export function plainDependencies(
     comparisonFolder: (id) => new ComparisonFolder(join(home, 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(home, 'evaluations'), id),
     suites: new SuiteLoader(benchmarks, suiteHost(join(home, 'benchmarks'), permitLoopback)),
-    policyClient: (serving, timeoutMs) => {
-      const server = { baseUrl: modelServer, apiKey: undefined, timeoutMs };
-      return isChatServing(serving)
-        ? createChatPolicyClient(createChatClient(server))
-        : createPolicyClient(serving, server);
-    },
+    policyClient: (serving, timeoutMs) =>
+      createPolicyClient(serving, { baseUrl: modelServer, apiKey: undefined, timeoutMs }),
     chatClient: (server, timeoutMs) =>
       createChatClient({
         baseUrl: 'baseUrl' in server && typeof server.baseUrl === 'string' ? server.baseUrl : modelServer,

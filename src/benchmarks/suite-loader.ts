@@ -12,7 +12,7 @@ interface Opening {
   /** Ends an opening that nobody waits for. */
   stop: AbortController;
   /** Attempts that wait for it or use it. */
-  users: number;
+  users: Set<symbol>;
   /** Whether the next attempt opens the suite again: this one is closed with its last user. */
   isReplaced: boolean;
   timer?: NodeJS.Timeout;
@@ -52,17 +52,13 @@ export class SuiteLoader {
     signal.throwIfAborted();
     const opening = this.#openingOf(suite, settings);
     clearTimeout(opening.timer);
-    opening.users += 1;
-    let isUser = true;
-    const leave = (): void => {
-      if (isUser) this.#leave(opening);
-      isUser = false;
-    };
+    const user = Symbol(suite.name);
+    opening.users.add(user);
     const { promise: givenUp, reject } = Promise.withResolvers<never>();
     const giveUp = (): void => {
       reject(signal.reason as Error);
       this.#replace(opening);
-      leave();
+      this.#leave(opening, user);
     };
     signal.addEventListener('abort', giveUp, { once: true });
     try {
@@ -74,7 +70,7 @@ export class SuiteLoader {
       throw error;
     } finally {
       signal.removeEventListener('abort', giveUp);
-      leave();
+      this.#leave(opening, user);
     }
   }
 
@@ -84,7 +80,7 @@ export class SuiteLoader {
     if (existing !== undefined) return existing;
     const stop = new AbortController();
     const opened = suite.open(this.#host, settings, stop.signal);
-    const opening: Opening = { key, opened, stop, users: 0, isReplaced: false };
+    const opening: Opening = { key, opened, stop, users: new Set(), isReplaced: false };
     opened.catch(() => this.#replace(opening));
     this.#openings.set(key, opening);
     return opening;
@@ -96,9 +92,9 @@ export class SuiteLoader {
     if (this.#openings.get(opening.key) === opening) this.#openings.delete(opening.key);
   }
 
-  #leave(opening: Opening): void {
-    opening.users -= 1;
-    if (opening.users > 0) return;
+  /** Idempotent. */
+  #leave(opening: Opening, user: symbol): void {
+    if (!opening.users.delete(user) || opening.users.size > 0) return;
     const discard = (): void => void this.#discard(opening);
     if (opening.isReplaced) discard();
     else opening.timer = setTimeout(discard, UNUSED_MS).unref();

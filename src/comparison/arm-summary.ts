@@ -17,6 +17,7 @@ import {
 import type { EqualTerms, RunMetricName, RunMetrics, RunRecord } from './run-metrics.ts';
 import {
   boundsOf,
+  censored,
   differencesBySeed,
   estimateDifferenceOverSeeds,
   estimateOverSeeds,
@@ -122,8 +123,7 @@ export function estimateDifference(
   );
   const difference = estimateDifferenceOverSeeds(bySeed);
   if (difference === null || !isCensored(metric, [...arm.runs, ...reference.runs])) return difference;
-  const p = difference.p === null ? null : 1;
-  return { ...difference, low: null, high: null, p, isCensored: true };
+  return { ...censored(difference), p: difference.p === null ? null : 1 };
 }
 
 /** Whether a metric is of a threshold that some run did not come to: its figure is then only the least it may be. */

@@ -2,7 +2,7 @@ import type { ArmSummary } from './arm-summary.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
 import { estimateText } from './seed-estimates.ts';
-import type { SeedDifference, SeedEstimate } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 
 /** A figure of an arm as tables show it: of seeds that did not come to the threshold it is only the least it may be. */
 export function metricCell({ figures, runs }: ArmSummary, metric: RunMetricName): string {
@@ -18,10 +18,7 @@ export function metricCell({ figures, runs }: ArmSummary, metric: RunMetricName)
 }
 
 /** How many of the seeds an estimate is over, if not over all; nothing for a difference that is not known. */
-export const seedCountText = (
-  estimate: (SeedEstimate & Pick<Partial<SeedDifference>, 'isCensored'>) | null,
-  seeds: number,
-): string =>
+export const seedCountText = (estimate: SeedEstimate | null, seeds: number): string =>
   estimate === null || estimate.isCensored || estimate.seeds === seeds
     ? ''
     : ` (${estimate.seeds} of ${seeds} seeds)`;

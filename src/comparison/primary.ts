@@ -4,14 +4,14 @@ import { studentInterval } from '../numerics/student.ts';
 import { measuredValues } from '../report/run-data.ts';
 import { isCensored } from './arm-summary.ts';
 import type { ArmRunSummary, ArmSummary } from './arm-summary.ts';
-import { differencesBySeed, estimateOverSeeds, LEVEL } from './seed-estimates.ts';
-import type { SeedDifference, SeedEstimate } from './seed-estimates.ts';
+import { censored, differencesBySeed, estimateOverSeeds, LEVEL } from './seed-estimates.ts';
+import type { SeedEstimate } from './seed-estimates.ts';
 
 /** What a comparison that was named beforehand says. */
 export interface PrimaryResult extends PrimarySettings {
   /** Arm minus the other, by seed, in the order of the seeds; null for a seed without the figure. */
   bySeed: (number | null)[];
-  difference: (SeedEstimate & Pick<SeedDifference, 'isCensored'>) | null;
+  difference: SeedEstimate | null;
   /** Of the exact sign-flip test, two-sided; null without a seed, and if a figure is censored. */
   p: number | null;
   /** Student's 90 % interval, by which equivalence is judged; null if there is none. */
@@ -38,8 +38,7 @@ export function judgePrimary(settings: PrimarySettings, arms: readonly ArmSummar
   const difference = estimateOverSeeds(differences);
   if (isCensored(measure, [...runs, ...otherRuns])) {
     const untested = { p: null, narrow: null, equivalent: false, verdict: 'undecided' } as const;
-    const unknown = difference && { ...difference, low: null, high: null, isCensored: true as const };
-    return { ...settings, bySeed, difference: unknown, ...untested };
+    return { ...settings, bySeed, difference: difference && censored(difference), ...untested };
   }
   const p = signFlipTest(differences);
   const { low, high } = studentInterval(differences, 1 - 2 * LEVEL) ?? { low: null, high: null };

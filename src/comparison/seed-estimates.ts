@@ -13,6 +13,8 @@ import type { RunMetricName, runMetrics } from './run-metrics.ts';
  */
 export interface SeedEstimate extends StudentInterval {
   seeds: number;
+  /** Of rollouts to a threshold that some seed did not come to: how large it is, is not known. */
+  isCensored?: true;
 }
 
 /** One arm minus another, seed by seed. */
@@ -24,9 +26,15 @@ export interface SeedDifference extends SeedEstimate {
   p: number | null;
   /** p after Holm's correction for all tests of its page; null if it is not tested there. */
   adjusted: number | null;
-  /** Of rollouts to a threshold that some seed did not come to: how large it is, is not known. */
-  isCensored?: true;
 }
+
+/** An estimate from figures that are only the least that they may be: it has no interval. */
+export const censored = <Estimate extends SeedEstimate>(estimate: Estimate) => ({
+  ...estimate,
+  low: null,
+  high: null,
+  isCensored: true as const,
+});
 
 /** Below it a p, after its correction, counts. */
 export const LEVEL = 0.05;
@@ -36,7 +44,7 @@ export const areSeedsAlike = ({
   low,
   seeds,
   isCensored,
-}: Pick<SeedEstimate, 'low' | 'seeds'> & Pick<Partial<SeedDifference>, 'isCensored'>): boolean =>
+}: Pick<SeedEstimate, 'low' | 'seeds' | 'isCensored'>): boolean =>
   low === null && seeds > 1 && isCensored !== true;
 
 /**

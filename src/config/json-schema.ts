@@ -12,13 +12,10 @@ export function experimentJsonSchema(): object {
 
 function withPresets(schema: JsonSchema, paper: unknown, tuned: unknown): JsonSchema {
   if (paper === undefined && tuned === undefined) return schema;
-  if (schema.anyOf) {
-    const hasFields = schema.anyOf.some(({ properties }) => properties) && isObject(paper) && isObject(tuned);
-    if (!hasFields) return describePresets(schema, paper, tuned);
+  if (!isObject(paper) || !isObject(tuned)) return describePresets(schema, paper, tuned);
+  if (schema.anyOf)
     return { ...schema, anyOf: schema.anyOf.map((option) => withPresets(option, paper, tuned)) };
-  }
-  if (schema.properties === undefined || !isObject(paper) || !isObject(tuned))
-    return describePresets(schema, paper, tuned);
+  if (schema.properties === undefined) return describePresets(schema, paper, tuned);
   const properties = Object.fromEntries(
     Object.entries(schema.properties).map(([key, property]) => [
       key,

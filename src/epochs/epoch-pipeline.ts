@@ -1,7 +1,7 @@
 /**
- * One epoch of GenEnv (algorithm 1), and the preparation before the first. Each step takes file references
- * and returns file references, so no rollout passes through here, and a step that is retried finds the
- * results of the steps before it. The pipeline does not know Temporal: the workflow `epoch` gives it activity
+ * One epoch of GenEnv (algorithm 1), and the preparation before the first. Each phase takes file references
+ * and returns file references, so no rollout passes through here, and a phase that is retried finds the
+ * results of those before it. The pipeline does not know Temporal: the workflow `epoch` gives it activity
  * proxies and a runner that waits for pauses; the commit gives it what the phases have recorded; tests and
  * benchmarks give it plain functions.
  */

@@ -41,7 +41,7 @@ export interface EpochStart {
   state: RunState;
 }
 
-/** Runs the steps, one after another; a workflow's runner waits for pauses and measures time. */
+/** Runs the phases, one after another; a workflow's runner waits for pauses and measures time. */
 export interface PhaseRunner {
   run: <T>(phase: string, work: () => Promise<T>) => Promise<T>;
   /** Seconds by phase so far. */

@@ -47,7 +47,7 @@ const answerSchema = z.object({
   usage: z.object({ completion_tokens: countedTokens, prompt_tokens: countedTokens.nullish() }).nullish(),
 });
 
-/** It never retries by itself: `waitOutRateLimit` does, and the activity. */
+/** A client of one server. It never retries by itself: `waitOutRateLimit` and the activity do. */
 export function createChatClient(server: ServerAddress): ChatClient {
   const client = createOpenAiClient(server);
   return {

@@ -71,8 +71,8 @@ export interface CompletionClient extends TextComparer, AsyncDisposable {
 }
 
 /**
- * Wakes the servers, whoever left them asleep. One that has forgotten one of the `policies` gets it again, and then
- * the request once more.
+ * Wakes servers that sleep. A server that has forgotten one of the `policies` gets it again, and then the request
+ * once more.
  * @param options `requests`: how many are planned, for the details of heartbeats
  */
 export async function openCompletionClient(

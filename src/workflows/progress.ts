@@ -148,8 +148,8 @@ export class Stopwatch {
   readonly #startedAt = Date.now();
 
   /**
-   * A runner that measures each step, which starts when `before` resolves.
-   * @param options `onPhase`: called when a step starts
+   * A runner that measures each phase, which starts when `before` resolves.
+   * @param options `onPhase`: called when a phase starts
    */
   runner({ before = () => Promise.resolve(), onPhase }: RunnerOptions = {}): PhaseRunner {
     return {

@@ -75,39 +75,38 @@ describe('trackers beside a run', () => {
     expect(tracked.processes()).toEqual([]);
   });
 
-  test.skipIf(missing !== '')('follow a run that is resumed', async () => {
+  /** Trackers that have followed a run to its stop; `resume` checks that they follow the rest. */
+  async function followStopped() {
     const run = await GrowingRun.start(await temporaryFolder());
     await run.commit(0);
     await run.end('stopped');
     const { tracked, warned } = start(run, ['tensorboard']);
     const log = join(run.home, 'trackers', 'logs', 'run-tensorboard.log');
     await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('has all'), 60_000, 'its end');
-    await run.folder.appendEvent({ type: 'resumed' });
-    await run.commitTo(2, 1);
-    await run.end('finished');
-    await tracked.end();
-    expect(warned).toEqual([]);
-    expect(await rewards(run)).toEqual(upTo(2));
+    const resume = async () => {
+      await run.folder.appendEvent({ type: 'resumed' });
+      await run.commitTo(2, 1);
+      await run.end('finished');
+      await tracked.end();
+      expect(warned).toEqual([]);
+      expect(await rewards(run)).toEqual(upTo(2));
+    };
+    return { run, resume };
+  }
+
+  test.skipIf(missing !== '')('follow a run that is resumed', async () => {
+    const { resume } = await followStopped();
+    await resume();
   });
 
   test.skipIf(missing !== '')('look again at a run whose events could not be read', async () => {
-    const run = await GrowingRun.start(await temporaryFolder());
-    await run.commit(0);
-    await run.end('stopped');
-    const { tracked, warned } = start(run, ['tensorboard']);
-    const log = join(run.home, 'trackers', 'logs', 'run-tensorboard.log');
-    await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('has all'), 60_000, 'its end');
+    const { run, resume } = await followStopped();
     renameSync(run.folder.eventsFile, `${run.folder.eventsFile}.kept`);
     mkdirSync(run.folder.eventsFile);
     await sleep(5_000);
     rmdirSync(run.folder.eventsFile);
     renameSync(`${run.folder.eventsFile}.kept`, run.folder.eventsFile);
-    await run.folder.appendEvent({ type: 'resumed' });
-    await run.commitTo(2, 1);
-    await run.end('finished');
-    await tracked.end();
-    expect(warned).toEqual([]);
-    expect(await rewards(run)).toEqual(upTo(2));
+    await resume();
   });
 
   test('look at a bucket, which takes requests, less often, and again when it has failed', async () => {

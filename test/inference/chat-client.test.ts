@@ -69,7 +69,7 @@ describe('a policy behind chat completions', () => {
     expect(new Set(questions.map(({ seed }) => seed))).toEqual(new Set(shared.map(({ seed }) => seed)));
   });
 
-  it('is questions once for each sample, each with a seed of its own that every server takes', async () => {
+  it('is asked once for each sample, each with a seed of its own that every server takes', async () => {
     const completions = await client.complete(request, never);
     expect(completions.map(({ prompt, sample, text }) => [prompt, sample, text[0]])).toEqual([
       [0, 0, 'a'],

@@ -59,9 +59,8 @@ describe('a server that limits the rate of requests', () => {
   it('is left for another one that has room', async () => {
     const [full, idle] = [await limitedServer(Infinity), await limitedServer(0)];
     const chat = chatOf([full, idle]);
-    const began = Date.now();
     for (const seed of [0, 1]) await chat.answer({ ...questionOf('a'), seed }, never);
-    expect(Date.now() - began).toBeLessThan(1_000);
+    expect(pause).not.toHaveBeenCalled();
     expect(idle.chats).toHaveLength(2);
     expect(full.chats).toHaveLength(1);
   });

@@ -51,7 +51,7 @@ test('a list with a typo is an outage of every server that it lists, until it is
     suite!,
     { toolFormat: 'prompt', search },
     new AbortController().signal,
-    (opening) => Promise.resolve(opening),
+    (opening) => opening,
   );
   const reason = /endpoints\.json: expected JSON/;
   for (const work of [

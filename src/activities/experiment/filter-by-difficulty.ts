@@ -44,8 +44,8 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
           for await (const score of store.records<ScoreRecord>(input.scores)) {
             const at = index++;
             // Of a filter that holds a new task back from the agent alone, the reason is the agent's.
-            const judged = score.source === 'new' && isFiltered('environment') ? 'environment' : 'agent';
-            const { reason: difficultyReason } = verdicts[judged][at]!;
+            const role = score.source === 'new' && isFiltered('environment') ? 'environment' : 'agent';
+            const { reason: difficultyReason } = verdicts[role][at]!;
             const isDoubted = guards.verdictAgreement === true && score.verdicts_differ === true;
             const isMeasured = score.valid && !isDoubted && difficultyReason !== 'not measured';
             const keptFor = (role: PolicyRole): boolean =>

@@ -47,9 +47,7 @@ async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
       async (suite) => {
         const needs = suite.refuses(settings);
         if (needs !== null) return { suite, missing: needs };
-        return loader.use(suite, settings, never, (opened) =>
-          Promise.resolve({ suite, ...contentsOf(opened) }),
-        );
+        return loader.use(suite, settings, never, (opened) => ({ suite, ...contentsOf(opened) }));
       },
       { concurrency: MAX_OPENING_SUITES },
     );

@@ -59,7 +59,7 @@ export class TemporalSource implements LiveSource {
       return await this.#view(folder, run);
     } catch (error) {
       if (server !== null && isServerFailure(error)) {
-        await this.#judge();
+        await this.#checkServer();
         if (!this.#isAnswering()) return this.live(folder, run);
       }
       return { ...quiet('unreadable'), temporalUi: addressIn(server, folder.id), problem: problemOf(error) };
@@ -96,7 +96,7 @@ export class TemporalSource implements LiveSource {
   }
 
   /** Finds out, after a call has failed, whether the server answers: one slow answer says nothing of it. */
-  async #judge(): Promise<void> {
+  async #checkServer(): Promise<void> {
     const isKnown = await Promise.race([
       this.#searchOnce().then(() => true),
       sleep(QUERY_MS, false, { ref: false }),
