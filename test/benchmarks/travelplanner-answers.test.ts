@@ -5,6 +5,7 @@ import { beforeParenthesis, fromTo, nameAndCity } from '../../src/benchmarks/tra
 import { canonicalJson } from '../../src/store/canonical-json.ts';
 import { read } from '../infra/repository.ts';
 import { contentOf, goldPlan, openTravel, scripted, train } from './travelplanner-support.ts';
+import { cpuSeconds } from '../../test-support/cpu-seconds.ts';
 
 const suite = await openTravel('soleplanning');
 const judged = async (answer: string) =>
@@ -131,12 +132,13 @@ describe('hostile answers', () => {
     ['a number beyond numbers', '[{"days": 1e999, "current_city": -1e999}]'],
     ['null days', '[null, null]'],
   ])('%s: a verdict, soon, that can be kept', async (_, answer) => {
-    const before = performance.now();
-    const verdict = await judged(answer);
-    expect(performance.now() - before).toBeLessThan(2000);
-    expect(verdict.correct).toBe(false);
-    expect(verdict.reason).not.toBeNull();
-    expect(canonicalJson(verdict).length).toBeLessThan(10_000);
+    const seconds = await cpuSeconds(async () => {
+      const verdict = await judged(answer);
+      expect(verdict.correct).toBe(false);
+      expect(verdict.reason).not.toBeNull();
+      expect(canonicalJson(verdict).length).toBeLessThan(10_000);
+    });
+    expect(seconds).toBeLessThan(2);
   });
 
   it('never stop the judge, whatever the fields', async () => {

@@ -9,6 +9,7 @@ import { languageSettings } from '../../src/worlds/language/settings.ts';
 import type { LanguageTask } from '../../src/worlds/language/task-schema.ts';
 import { library } from '../../src/worlds/language/tools.ts';
 import { read } from '../infra/repository.ts';
+import { cpuSeconds } from '../../test-support/cpu-seconds.ts';
 
 const settings = languageSettings.parse({ type: 'language' });
 const world = createLanguage(settings);
@@ -274,7 +275,7 @@ describe('execution', () => {
     expect(reasonOf(typeof program === 'string' ? program : execution(program))).toBe(reason);
   });
 
-  it('is never more than a moment’s work, whatever is written', () => {
+  it('is never more than a moment’s work, whatever is written', async () => {
     const bombs = [
       '('.repeat(5000),
       '1.'.repeat(9000),
@@ -285,14 +286,15 @@ describe('execution', () => {
       `Answer: ${'1,'.repeat(50_000)}`,
     ];
     const specs = [...exampleTasks, lampCall].map(specOf);
-    const started = performance.now();
-    for (const text of bombs) {
-      world.parseTask(text);
-      for (const prompt of ['{'.repeat(2000), '{"'.repeat(1000), text.slice(0, 2000)])
-        world.parseTask(JSON.stringify({ ...lampCall, prompt }));
-      for (const spec of specs) expect(world.score(spec, text).reward).toBe(0);
-    }
-    expect(performance.now() - started).toBeLessThan(2000);
+    const seconds = await cpuSeconds(() => {
+      for (const text of bombs) {
+        world.parseTask(text);
+        for (const prompt of ['{'.repeat(2000), '{"'.repeat(1000), text.slice(0, 2000)])
+          world.parseTask(JSON.stringify({ ...lampCall, prompt }));
+        for (const spec of specs) expect(world.score(spec, text).reward).toBe(0);
+      }
+    });
+    expect(seconds).toBeLessThan(2);
   });
 
   it('takes any JSON for what it is: no task, with a reason', () => {
