@@ -90,7 +90,7 @@ export async function begin(
   return { plan, prepared: await runPreparation(activities, plan, plainRunner) };
 }
 
-/** One epoch in a plain loop: the steps of the workflow `epoch`, without Temporal. */
+/** One epoch in a plain loop: the phases of the workflow `epoch`, without Temporal. */
 export const plainEpoch = (
   activities: Activities,
   plan: RunPlan,

@@ -2,7 +2,7 @@ import pMap from 'p-map';
 
 /**
  * Works through items, at most `limit` at a time; all of them or none. The first failure, or the caller's
- * signal, stops the others.
+ * signal, stops the others; the failure is no reason of theirs, which would count it once for each.
  * @returns results in the order of the items
  */
 export async function mapConcurrent<Item, Result>(
@@ -20,7 +20,7 @@ export async function mapConcurrent<Item, Result>(
   try {
     return await pMap(items, mapper, { concurrency: limit });
   } catch (error) {
-    failed.abort(error);
+    failed.abort(new DOMException('another item failed', 'AbortError'));
     throw error;
   }
 }

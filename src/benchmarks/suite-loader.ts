@@ -5,10 +5,15 @@ import type { Benchmark, Missing, OpenSuite, Suite, SuiteHost, SuiteSettings } f
 
 /** A suite that nobody has used for so long is closed: it may have a process. */
 const UNUSED_MS = 10 * 60_000;
+/** An engine starts in seconds, or in a minute beside much else; one that needs longer hangs. */
+const MAX_OPENING_MS = 2 * 60_000;
+
+/** Keeps an attempt alive while it waits for something, at most so many milliseconds. */
+type KeepAlive = <Result>(limitMs: number, wait: () => Promise<Result>) => Promise<Result>;
 
 interface Opening {
   key: string;
-  opened: Promise<OpenSuite | Missing>;
+  suite: Promise<OpenSuite | Missing>;
   /** Ends an opening that nobody waits for. */
   stop: AbortController;
   /** Attempts that wait for it or use it. */
@@ -25,11 +30,13 @@ interface Opening {
 export class SuiteLoader {
   readonly benchmarks: readonly Benchmark[];
   readonly #host: SuiteHost;
+  readonly #keepAlive: KeepAlive;
   readonly #openings = new Map<string, Opening>();
 
-  constructor(benchmarks: readonly Benchmark[], host: SuiteHost) {
+  constructor(benchmarks: readonly Benchmark[], host: SuiteHost, keepAlive: KeepAlive = (_, wait) => wait()) {
     this.benchmarks = benchmarks;
     this.#host = host;
+    this.#keepAlive = keepAlive;
   }
 
   /** @throws InvalidConfig for an unknown name */
@@ -62,7 +69,7 @@ export class SuiteLoader {
     };
     signal.addEventListener('abort', giveUp, { once: true });
     try {
-      const opened = await Promise.race([opening.opened, givenUp]);
+      const opened = await this.#keepAlive(MAX_OPENING_MS, () => Promise.race([opening.suite, givenUp]));
       if ('missing' in opened) this.#replace(opening);
       return await attempt(opened);
     } catch (error) {
@@ -80,7 +87,7 @@ export class SuiteLoader {
     if (existing !== undefined) return existing;
     const stop = new AbortController();
     const opened = suite.open(this.#host, settings, stop.signal);
-    const opening: Opening = { key, opened, stop, users: new Set(), isReplaced: false };
+    const opening: Opening = { key, suite: opened, stop, users: new Set(), isReplaced: false };
     opened.catch(() => this.#replace(opening));
     this.#openings.set(key, opening);
     return opening;
@@ -104,7 +111,7 @@ export class SuiteLoader {
     clearTimeout(opening.timer);
     this.#replace(opening);
     opening.stop.abort(new Error('nobody waits for the suite'));
-    const opened = await opening.opened.catch(() => undefined);
+    const opened = await opening.suite.catch(() => undefined);
     if (opened !== undefined && 'cases' in opened) await opened.close();
   }
 

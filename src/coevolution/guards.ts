@@ -89,20 +89,25 @@ export function hasFlatRewards(rewards: readonly number[], minSpread: number): b
 }
 
 /**
- * The span that rewards of the simulator's records must have for an update; null if none is wanted. A threshold on
- * the simulator's records keeps what is near α, so all rewards of what it keeps may be alike. The other filters keep
- * a share of any records, alike or not.
+ * The span that the simulator's records must have in reward for an update; null if none is wanted. A threshold on them
+ * keeps what is near α, so all rewards of what it keeps may be alike. The other filters keep a share of any
+ * records: if those are alike, they teach something only if all of them are at α.
  */
-export const leastRewardSpread = ({
-  filter,
-  guards,
-}: {
-  filter: { type: string; appliesTo?: readonly string[] };
-  guards: { flatRewards?: number | null | undefined };
-}): number | null =>
-  filter.type === 'threshold' && filter.appliesTo?.includes('environment') === true
-    ? null
-    : (guards.flatRewards ?? null);
+export function leastRewardSpread(
+  {
+    filter,
+    guards,
+  }: {
+    filter: { type: string; appliesTo?: readonly string[] };
+    guards: { flatRewards?: number | null | undefined };
+  },
+  rewards: readonly number[],
+): number | null {
+  const minSpread = guards.flatRewards ?? null;
+  if (minSpread === null || filter.type === 'off' || !filter.appliesTo?.includes('environment'))
+    return minSpread;
+  return filter.type === 'threshold' || rewards.every((reward) => reward > 1 - minSpread) ? null : minSpread;
+}
 
 /**
  * Epochs in a row in which the simulator had nothing to learn from: no record accepted, or all alike. The

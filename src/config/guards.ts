@@ -34,8 +34,8 @@ export const guardsSchema = z
       .nullable()
       .optional()
       .describe(
-        'Smallest span of R_env over an epoch’s records with which the simulator is updated, where no threshold ' +
-          'filters them. null = always.',
+        'Smallest span of R_env over an epoch’s records with which the simulator is updated, where no filter ' +
+          'has chosen those near α. null = always.',
       ),
     starvedAfter: positiveCount
       .nullable()

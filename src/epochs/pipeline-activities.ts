@@ -1,4 +1,4 @@
-/** What the pipeline is given: activities, where it starts, and what runs its steps. */
+/** What the pipeline is given: activities, where it starts, and what runs its phases. */
 import type { FileRef } from '../store/references.ts';
 import type * as inputs from '../types/activity-inputs.ts';
 import type {

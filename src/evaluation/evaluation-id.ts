@@ -6,7 +6,13 @@ import { epochId } from '../formats/epoch-id.ts';
  * is repeated after a rewind has another.
  */
 export const evaluationOfEpoch = (run: string, epoch: number, line: string): string =>
-  `${run}.${epochId(epoch)}-${line.slice(0, 8)}`;
+  `${idsOfEpoch(run, epoch)}${line.slice(0, 8)}`;
+
+/** Whether an evaluation is one that the run itself started after an epoch: the run does not train meanwhile. */
+export const isEvaluationOfEpoch = (id: string, { run, epoch }: { run: string; epoch: number }): boolean =>
+  id.startsWith(idsOfEpoch(run, epoch));
+
+const idsOfEpoch = (run: string, epoch: number): string => `${run}.${epochId(epoch)}-`;
 
 /** Length limit of the id of a run with evaluations: their ids have 68 characters at most. */
 export const MAX_EVALUATED_RUN_ID_LENGTH = 46;

@@ -7,7 +7,7 @@ import type { PolicyClient } from './policy-client.ts';
 import type { ServerAddress } from './server-urls.ts';
 import { createSglangClient } from './sglang-client.ts';
 
-/** Whether policies are asked by chat completions: of several servers each question goes to one by itself. */
+/** Whether policies are asked by chat completions. */
 export const isChatServing = (serving: ServingSettings): boolean =>
   serving.type === 'openai' && serving.api === 'chat';
 

@@ -107,11 +107,19 @@ export async function callOneServer<Client, Answer>(
       load.retryAt = Date.now() + delayMs(load.failures);
       if (isMiss) load.misses += 1;
       if (isMiss && load.misses === 1) throw error;
-      // Publishing is tried again where none can answer and one lacks the policy.
-      if (isMiss || !(problem instanceof ModelNotServed)) problem = error;
+      if (problem === undefined || remedyRank(error) >= remedyRank(problem)) problem = error;
     } finally {
       load.underWay -= 1;
     }
   }
   throw problem ?? new ModelUnavailable('there is no server to ask');
 }
+
+/**
+ * Which of several servers' problems is the call's: what publishing may mend, then a limit of the rate, which is
+ * waited out, then any other.
+ */
+const remedyRank = (problem: ModelUnavailable | ModelNotServed): number => {
+  if (problem instanceof ModelNotServed) return 2;
+  return problem.isRateLimit ? 1 : 0;
+};

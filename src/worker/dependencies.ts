@@ -57,7 +57,11 @@ export function createDependencies(
     nightlyFolder: (name) => new NightlyFolder(join(runs, '..', 'nightly'), name),
     comparisonFolder: (id) => new ComparisonFolder(join(runs, '..', 'comparisons'), id),
     evaluationFolder: (id) => new EvaluationFolder(join(runs, '..', 'evaluations'), id),
-    suites: new SuiteLoader(benchmarks, suiteHost(settings.benchmarks, permitServer(resolveServers))),
+    suites: new SuiteLoader(
+      benchmarks,
+      suiteHost(settings.benchmarks, permitServer(resolveServers)),
+      options.send,
+    ),
     ...createModelClients(settings, resolveServers, options.send, {
       metrics,
       tokenOf: (name) => readSecret(environment, name),

@@ -1,5 +1,5 @@
 /**
- * The workflow of one epoch: a child of the experiment, which tells it of pauses. The steps and their order
+ * The workflow of one epoch: a child of the experiment, which tells it of pauses. The phases and their order
  * are in src/epochs/epoch-pipeline.ts.
  */
 import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
@@ -15,11 +15,11 @@ import { phaseText } from './outage-text.ts';
 import { Stopwatch } from './progress.ts';
 
 export interface EpochInput extends EpochStart {
-  /** Whether to wait before the first step until a signal says to continue. */
+  /** Whether to wait before the first phase until a signal says to continue. */
   paused: boolean;
 }
 
-/** One epoch of co-evolution. A pause takes effect before the next step. */
+/** One epoch of co-evolution. A pause takes effect before the next phase. */
 export async function epochWorkflow({
   paused: pausedAtStart,
   ...start

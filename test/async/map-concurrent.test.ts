@@ -36,7 +36,7 @@ describe('mapConcurrent', () => {
     await expect(mapConcurrent([0, 1, 2, 3], 2, idle, work)).rejects.toBe(failure);
     await sleep(10);
     expect(started).toEqual([0, 1]);
-    expect(stopped).toEqual([failure]);
+    expect(stopped).toEqual([expect.objectContaining({ name: 'AbortError' })]);
   });
 
   it('stops with the reason of the caller’s signal', async () => {

@@ -128,6 +128,23 @@ describe('an opened suite', () => {
   });
 });
 
+it('an attempt is kept alive for minutes while its suite opens, and no longer', async () => {
+  const {
+    loader: { benchmarks },
+  } = someLoader();
+  const waits: { limitMs: number; isOver: boolean }[] = [];
+  const keepAlive = async <Result>(limitMs: number, wait: () => Promise<Result>): Promise<Result> => {
+    const entry = { limitMs, isOver: false };
+    waits.push(entry);
+    return wait().finally(() => (entry.isOver = true));
+  };
+  const loader = new SuiteLoader(benchmarks, hostWith('/nowhere'), keepAlive);
+  await loader.use(benchmarks[0]!.suites[0]!, prompt, never, () => {
+    expect(waits).toEqual([{ limitMs: 2 * MINUTE_MS, isOver: true }]);
+  });
+  expect(waits).toHaveLength(1);
+});
+
 it('a loader closes what it has opened', async () => {
   vi.useRealTimers();
   const { counts, loader, open } = someLoader();

@@ -63,26 +63,34 @@ describe('a filter of difficulty', () => {
     expect(metrics).not.toHaveProperty('env/starved_epochs', 1);
   });
 
-  it('that keeps a share of any records leaves it to the guard whether they differ', async () => {
-    const filter = { type: 'quantile', keep: 0.25 };
-    const run = await someRun({ filter, 'guards.flatRewards': 0.05 }, { success: () => 0 });
+  it.each([
+    ['far from α teach nothing', 0, 0],
+    ['at α are preferred to the others', 0.5, 1],
+  ])('that keeps a share of any records: those that are alike and %s', async (_, success, updates) => {
+    const filter = { type: 'topK', k: 2 };
+    const fields = { filter, 'guards.flatRewards': 0.05, 'guards.starvedAfter': 5 };
+    const run = await someRun(fields, { success: () => success });
     const { metrics } = await run.epochs(1);
-    expect(metrics['env/steps']).toBe(0);
+    expect(run.trainer.jobs.filter(({ job: { kind } }) => kind === 'rwr')).toHaveLength(updates);
+    expect(metrics['env/starved_epochs']).toBe(1 - updates);
   });
 
-  it('says of a task that it holds back from the agent alone why it does', async () => {
-    const filter = { type: 'topK', k: 4, appliesTo: ['agent'] };
-    const mix = { base: 1, history: 0, new: 1 };
-    const run = await someRun(
-      { filter, 'pools.train.mix': mix },
-      { success: (difficulty) => (difficulty <= 4 ? 0.5 : 0), taskLength: () => 8 },
-    );
-    await run.epochs(1);
-    const decisions = await run.records<FilterRecord>((await linesOf(run))[1]!.outputs.decisions);
-    const heldBack = decisions.filter(({ kept_for_agent: isKept }) => !isKept);
-    expect(heldBack.length).toBeGreaterThan(0);
-    for (const { reason } of heldBack) expect(reason).not.toBe('kept');
-  });
+  it.each([[['agent']], [['agent', 'environment']]])(
+    'of %s says of each task why it is held back',
+    async (appliesTo) => {
+      const filter = { type: 'topK', k: 4, appliesTo };
+      const mix = { base: 1, history: 0, new: 1 };
+      const run = await someRun(
+        { filter, 'pools.train.mix': mix },
+        { success: (difficulty) => (difficulty <= 4 ? 0.5 : 0), taskLength: () => 8 },
+      );
+      await run.epochs(1);
+      const decisions = await run.records<FilterRecord>((await linesOf(run))[1]!.outputs.decisions);
+      const heldBack = decisions.filter(({ kept_for_agent: isKept }) => !isKept);
+      expect(heldBack.length).toBeGreaterThan(0);
+      for (const { reason } of heldBack) expect(reason).not.toBe('kept');
+    },
+  );
 
   it('ranks what the simulator wrote, not the tasks that are replayed', async () => {
     const run = await someRun(

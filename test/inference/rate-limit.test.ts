@@ -29,7 +29,7 @@ async function limitedServer(refusals: number): Promise<FakeModelServer> {
 }
 
 /** The chat client of a worker for these servers. */
-const chatOf = (servers: readonly FakeModelServer[], send: SendRequest = (_, request) => request()) =>
+const chatOf = (servers: readonly { url: string }[], send: SendRequest = (_, request) => request()) =>
   createModelClients(
     { policyServer: 'http://127.0.0.1:1/v1', vllmServer: undefined },
     () => servers.map(({ url: baseUrl }) => ({ baseUrl, apiKey: undefined })),
@@ -63,6 +63,15 @@ describe('a server that limits the rate of requests', () => {
     expect(pause).not.toHaveBeenCalled();
     expect(idle.chats).toHaveLength(2);
     expect(full.chats).toHaveLength(1);
+  });
+
+  it('is waited for though another one is away', async () => {
+    const limitedOnce = await limitedServer(1);
+    const away = { url: 'http://127.0.0.1:1/v1' };
+    const chat = chatOf([limitedOnce, away]);
+    for (const seed of [0, 1])
+      expect(await chat.answer({ ...questionOf('a'), seed }, never)).toMatchObject({ text: 'a' });
+    expect(limitedOnce.chats).toHaveLength(3);
   });
 });
 

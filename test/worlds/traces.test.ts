@@ -176,9 +176,28 @@ describe('the world of calls on traces', () => {
         await writeFile(path, traces.map((line) => JSON.stringify(line)).join('\n'));
         const world = await loaded({ type: 'calls', tasksFile: { path, form: 'traces', heldOut } });
         const [base, held] = [world.baseTasks(random), world.heldOutTasks(random)];
-        expect(base.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length)).toEqual([3]);
-        expect(held.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length)).toEqual([1]);
+        // The second prompt shows the first one's label, so the first is no held-out task beside it.
+        expect(base.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length)).toEqual([1]);
+        expect(held.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length)).toEqual([3]);
       }
+  });
+
+  it('shows no label of a held-out task in a base prompt, whatever traces share', async () => {
+    const endings = ['lamp', 'desk', 'floor'].map((at) => [
+      ...trace.messages.slice(0, 3),
+      { role: 'assistant', calls: [call('look', { at })] },
+    ]);
+    for (const heldOut of [0.1, 0.5, 0.9]) {
+      const path = join(await temporaryFolder(), 'traces.jsonl');
+      await writeFile(path, endings.map((messages) => JSON.stringify({ tools, messages })).join('\n'));
+      const world = await loaded({ type: 'calls', tasksFile: { path, form: 'traces', heldOut } });
+      const [base, held] = [world.baseTasks(random), world.heldOutTasks(random)].map((specs) =>
+        specs.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length),
+      );
+      expect(base).toContain(1);
+      expect(held).not.toContain(1);
+      expect(base!.length + held!.length).toBe(4);
+    }
   });
 
   it('takes the very action of the expert, which may have given an empty text', async () => {

@@ -1,9 +1,11 @@
 import type { OpenSuite } from '../../benchmarks/suite.ts';
 import type { Evaluation } from '../../config/evaluation.ts';
+import { isEvaluationOfEpoch } from '../../evaluation/evaluation-id.ts';
 import { runInLockstep } from '../../evaluation/lockstep.ts';
 import type { LockstepOptions, PendingQuestion } from '../../evaluation/lockstep.ts';
 import type { Answer, Question } from '../../formats/chat-messages.ts';
 import { createChatEvaluationClient } from '../../inference/evaluation-client.ts';
+import { wakeServers } from '../../inference/sleeping-servers.ts';
 import { deriveSeed } from '../../numerics/random.ts';
 import { JournaledClient } from '../../rollouts/journaled-client.ts';
 import { runOnce } from '../../runtime/run-once.ts';
@@ -37,6 +39,9 @@ export function createAnswerCases(dependencies: Dependencies) {
         }
         if (opened.cannotAsk !== undefined)
           throw new InvalidConfig(`evaluation: ${name} cannot be asked on this worker: ${opened.cannotAsk}`);
+        // Left asleep by a run that was ended while it trained. Another evaluation must not wake it beside a job.
+        if (policy.type === 'run' && isEvaluationOfEpoch(input.id, policy))
+          await wakeServers(dependencies, policy.serving);
         await using session = await AnswerSession.open(dependencies, work, {
           evaluation,
           policy,

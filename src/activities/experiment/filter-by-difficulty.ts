@@ -43,8 +43,10 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
           let index = 0;
           for await (const score of store.records<ScoreRecord>(input.scores)) {
             const at = index++;
-            // Of a filter that holds a new task back from the agent alone, the reason is the agent's.
-            const role = score.source === 'new' && isFiltered('environment') ? 'environment' : 'agent';
+            // The reason is that of the simulator's verdict, unless only the agent's holds the task back.
+            const isOfSimulator = score.source === 'new' && isFiltered('environment');
+            const isHeldFromAgentAlone = verdicts.environment[at]!.kept && isFiltered('agent');
+            const role = isOfSimulator && !isHeldFromAgentAlone ? 'environment' : 'agent';
             const { reason: difficultyReason } = verdicts[role][at]!;
             const isDoubted = guards.verdictAgreement === true && score.verdicts_differ === true;
             const isMeasured = score.valid && !isDoubted && difficultyReason !== 'not measured';

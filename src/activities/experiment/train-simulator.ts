@@ -42,7 +42,7 @@ export function createTrainSimulator(dependencies: Dependencies) {
       const pool = await readPool(dependencies.store, input.environmentPool);
       const { recent } = splitByAge(pool, { epoch, window: pools.environment.window });
       const rewards = recent.filter(({ guard }) => guard > 0).map(({ env_reward }) => env_reward);
-      const minSpread = leastRewardSpread(experiment);
+      const minSpread = leastRewardSpread(experiment, rewards);
       // Without a new record those that are remembered are left, or an empty batch, which the trainer notes.
       if (minSpread !== null && rewards.length > 0 && hasFlatRewards(rewards, minSpread)) {
         return {

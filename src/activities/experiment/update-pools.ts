@@ -215,5 +215,5 @@ function starvation(
     return {};
   const guarded = written.filter(({ guard }) => guard > 0);
   const rewards = guarded.map(({ env_reward }) => env_reward);
-  return { starved: starvedEpochs(starved, rewards, leastRewardSpread(experiment) ?? 0) };
+  return { starved: starvedEpochs(starved, rewards, leastRewardSpread(experiment, rewards) ?? 0) };
 }

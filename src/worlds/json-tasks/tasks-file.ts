@@ -55,33 +55,40 @@ export async function readTasksFile(
     problems.push(...line.problems.map((problem) => `line ${number}: ${problem}`));
   }
   if (problems.length > 0) throw new InvalidConfig(problemsText(path, problems));
-  // What was cut from one line stays together: its tasks hold each other's labels.
+  // What was cut from one line stays together: a prompt shows the labels of the tasks before it.
   const order = randomStream(deriveSeed(0, 'tasks-file')).shuffle([...groups.values()]);
   const count = Math.min(order.length - 1, Math.max(1, Math.round(share * order.length)));
   const split = splitGroups(order, count);
-  if (split.base.length === 0 || split.heldOut.length === 0)
+  if (split.heldOut.length === 0)
     throw new InvalidConfig(
-      `experiment: world.tasksFile.path: ${path} has ${order.length} distinct ${reader.cutLine ? 'traces' : 'tasks'}; expected at least 2, one to vary and one held out`,
+      `experiment: world.tasksFile.path: ${path} has ${order.length} distinct ${reader.cutLine ? 'traces' : 'tasks'}; ` +
+        'expected at least 2, one to vary and one held out' +
+        (reader.cutLine ? ' with an action that no other has' : ''),
     );
   return split;
 }
 
 /**
- * Holds the first groups out, as many as are wanted; one that would leave no base task is passed over, so any two
- * groups that differ can be split. A task that a group held out shares with others is held out.
+ * Holds the first groups out, as many as are wanted. A task that a base group has too is a base task, since that
+ * group's prompts show its label; a group without a task of its own is passed over.
+ * @param wanted less than there are groups
  */
 function splitGroups(groups: readonly TaskSpec[][], wanted: number): OwnTasks {
-  const all = new Set(groups.flat());
-  const heldOut = new Set<TaskSpec>();
+  const baseUses = new Map<TaskSpec, number>();
+  const uses = (spec: TaskSpec): number => baseUses.get(spec) ?? 0;
+  const distinct = groups.map((group) => [...new Set(group)]);
+  for (const spec of distinct.flat()) baseUses.set(spec, uses(spec) + 1);
   let count = 0;
-  for (const group of groups) {
+  for (const group of distinct) {
     if (count === wanted) break;
-    const added = new Set(group.filter((spec) => !heldOut.has(spec)));
-    if (heldOut.size + added.size === all.size) continue;
-    for (const spec of added) heldOut.add(spec);
+    if (group.every((spec) => uses(spec) > 1)) continue;
+    for (const spec of group) baseUses.set(spec, uses(spec) - 1);
     count += 1;
   }
-  return { base: [...all].filter((spec) => !heldOut.has(spec)), heldOut: [...heldOut] };
+  const [base, heldOut] = [true, false].map((isBase) =>
+    [...baseUses.keys()].filter((spec) => uses(spec) > 0 === isBase),
+  );
+  return { base: base!, heldOut: heldOut! };
 }
 
 interface ReadLine {
