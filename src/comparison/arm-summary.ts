@@ -17,7 +17,7 @@ import {
 import type { EqualTerms, RunMetricName, RunMetrics, RunRecord } from './run-metrics.ts';
 import {
   boundsOf,
-  censored,
+  censorEstimate,
   differencesBySeed,
   estimateDifferenceOverSeeds,
   estimateOverSeeds,
@@ -123,7 +123,7 @@ export function estimateDifference(
   );
   const difference = estimateDifferenceOverSeeds(bySeed);
   if (difference === null || !isCensored(metric, [...arm.runs, ...reference.runs])) return difference;
-  return { ...censored(difference), p: difference.p === null ? null : 1 };
+  return { ...censorEstimate(difference), p: difference.p === null ? null : 1 };
 }
 
 /** Whether a metric is of a threshold that some run did not come to: its figure is then only the least it may be. */

@@ -121,9 +121,8 @@ function lastOf(metric: string): Used {
 }
 
 /**
- * Held-out success by the time that the epochs took, in milliseconds; empty if no time is recorded. Areas of it begin
- * after the preparation. Most of that is the warm-up, which the arms of a seed share; what an arm writes there is not
- * counted.
+ * Held-out success by the time that the epochs took, in milliseconds; empty if no time is recorded. It begins at
+ * the end of the preparation. Most of that is the warm-up, which the arms of a seed share; some arms write tasks there.
  */
 export const curveOverTime = (rows: readonly EpochRow[]): AxisPoint[] => {
   const spent = (row: number): number =>

@@ -59,8 +59,8 @@ function timeParts(arms: readonly ArmUsage[]): string[] {
   const upTo = Math.min(...ends);
   return [
     `Held-out success, mean over the run, in the first ${(upTo / 3.6e6).toFixed(2)} hours of phases, which every run ` +
-      'took, with Student’s 95 % interval over seeds. Time before the first epoch is not counted, also if an arm writes its ' +
-      'tasks there. Runs that went at the same time share the machine.',
+      'took, with Student’s 95 % interval over seeds. The clock starts with the preparation, where an arm may write its ' +
+      'tasks; the mean starts at its end. Runs that went at the same time share the machine.',
     table(
       ['arm', 'area by hours', 'hours of a run'],
       arms.map(({ arm, curves }) => [

@@ -1,10 +1,13 @@
 import type { ArmSummary } from './arm-summary.ts';
 import { runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { estimateText } from './seed-estimates.ts';
+import { estimateText, valueText } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 
-/** A figure of an arm as tables show it: of seeds that did not come to the threshold it is only the least it may be. */
+/**
+ * A figure of an arm as tables show it: of seeds that did not come to the threshold it is only the least it may be,
+ * without an interval.
+ */
 export function metricCell({ figures, runs }: ArmSummary, metric: RunMetricName): string {
   const estimate = figures[metric];
   const { unit } = runMetrics[metric];
@@ -14,7 +17,9 @@ export function metricCell({ figures, runs }: ArmSummary, metric: RunMetricName)
     return text + seedCountText(estimate, runs.length);
   const reached = runs.filter((run) => run.reached).length;
   if (reached === 0) return 'never';
-  return reached === runs.length ? text : `≥ ${text}, reached by ${reached} of ${runs.length} seeds`;
+  return reached === runs.length
+    ? text
+    : `≥ ${valueText(estimate.mean, unit)}, reached by ${reached} of ${runs.length} seeds`;
 }
 
 /** How many of the seeds an estimate is over, if not over all; nothing for a difference that is not known. */

@@ -4,7 +4,7 @@ import { studentInterval } from '../numerics/student.ts';
 import { measuredValues } from '../report/run-data.ts';
 import { isCensored } from './arm-summary.ts';
 import type { ArmRunSummary, ArmSummary } from './arm-summary.ts';
-import { censored, differencesBySeed, estimateOverSeeds, LEVEL } from './seed-estimates.ts';
+import { censorEstimate, differencesBySeed, estimateOverSeeds, LEVEL } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 
 /** What a comparison that was named beforehand says. */
@@ -26,7 +26,7 @@ export interface PrimaryResult extends PrimarySettings {
  * seeds has p < 0.05, which takes six of them. The arms are equivalent if Student's 90 % interval lies inside
  * ± margin, which is two one-sided tests at 5 % each (Schuirmann 1987). Seeds that are all alike have no
  * interval; then five of them, by one-sided sign-flip tests, make them equivalent. Rollouts to a threshold that a
- * seed did not come to are censored, so nothing is tested then.
+ * seed did not come to are censorEstimate, so nothing is tested then.
  */
 export function judgePrimary(settings: PrimarySettings, arms: readonly ArmSummary[]): PrimaryResult {
   const { measure, margin } = settings;
@@ -38,7 +38,7 @@ export function judgePrimary(settings: PrimarySettings, arms: readonly ArmSummar
   const difference = estimateOverSeeds(differences);
   if (isCensored(measure, [...runs, ...otherRuns])) {
     const untested = { p: null, narrow: null, equivalent: false, verdict: 'undecided' } as const;
-    return { ...settings, bySeed, difference: difference && censored(difference), ...untested };
+    return { ...settings, bySeed, difference: difference && censorEstimate(difference), ...untested };
   }
   const p = signFlipTest(differences);
   const { low, high } = studentInterval(differences, 1 - 2 * LEVEL) ?? { low: null, high: null };

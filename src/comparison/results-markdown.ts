@@ -117,11 +117,15 @@ function againstParts({ reference, rows }: Against, summary: Summary): string[] 
   ];
 }
 
-/** How the tests of all tables are corrected. */
+/** How the tests of all tables are corrected. @param tests 0 if there is one seed */
 export const familyText = (tests: number): string =>
-  `p is Student’s, after Holm’s correction for the ${tests} tests of all these tables; bold where it is below 0.05. ` +
+  (tests === 0
+    ? 'One seed tests nothing. '
+    : `p is Student’s, after Holm’s correction for the ${tests} tests of all these tables; bold where it is below 0.05. `) +
   'Primary comparisons stand above. A dash among rollouts to the threshold: a seed did not come to it, so that the ' +
-  'difference is not known; it counts as a test with p = 1, but for a primary comparison. Any other dash: not measured.';
+  'difference is not known' +
+  (tests === 0 ? '. ' : '; it counts as a test with p = 1, but for a primary comparison. ') +
+  'Any other dash: not measured.';
 
 const mainTitles = ({ threshold }: Summary): string[] =>
   mainMetrics.map((metric) =>

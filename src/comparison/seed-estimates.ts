@@ -14,7 +14,7 @@ import type { RunMetricName, runMetrics } from './run-metrics.ts';
 export interface SeedEstimate extends StudentInterval {
   seeds: number;
   /** Of rollouts to a threshold that some seed did not come to: how large it is, is not known. */
-  isCensored?: true;
+  isCensored?: true | undefined;
 }
 
 /** One arm minus another, seed by seed. */
@@ -29,7 +29,7 @@ export interface SeedDifference extends SeedEstimate {
 }
 
 /** An estimate from figures that are only the least that they may be: it has no interval. */
-export const censored = <Estimate extends SeedEstimate>(estimate: Estimate) => ({
+export const censorEstimate = <Estimate extends SeedEstimate>(estimate: Estimate) => ({
   ...estimate,
   low: null,
   high: null,

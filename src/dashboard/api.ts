@@ -34,6 +34,8 @@ export interface RunLine {
   /** Whether a workflow works on it, or waits for somebody. */
   isActive: boolean;
   isFinished: boolean;
+  /** Whether Temporal may know more of it a moment later, with no file changed. */
+  mayChange: boolean;
   epoch: number;
   epochs: number;
   /** p̂ of the last epochs, oldest first. */
@@ -213,6 +215,8 @@ export interface ArmRunLine {
   /** As in the overview; `not started` if there is no such run yet. */
   state: string;
   isFinished: boolean;
+  /** As in the overview. */
+  mayChange: boolean;
   /** Committed and planned epochs. */
   epoch: number;
   epochs: number;

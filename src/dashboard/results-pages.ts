@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { armRuns } from '../comparison/plan.ts';
-import { valueText } from '../comparison/seed-estimates.ts';
+import { runMetrics } from '../comparison/run-metrics.ts';
+import { differenceText, valueText } from '../comparison/seed-estimates.ts';
 import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
 import { caseChoices, matchesCase, shownCase } from '../evaluation/shown-case.ts';
@@ -32,7 +33,15 @@ const summarySchema = z.object({
       measure: text,
       verdict: text,
       p: number,
-      difference: z.object({ mean: z.number(), low: number, high: number }).nullable(),
+      difference: z
+        .object({
+          mean: z.number(),
+          low: number,
+          high: number,
+          seeds: z.int(),
+          isCensored: z.literal(true).optional(),
+        })
+        .nullable(),
     }),
   ),
   claims: z.array(
@@ -210,6 +219,7 @@ export class ResultsPages {
 const notStarted = (epochs: number): RunState => ({
   state: 'not started',
   isFinished: false,
+  mayChange: false,
   epoch: 0,
   epochs,
   secondsLeft: null,
@@ -236,13 +246,13 @@ function summaryOf(json: string): ComparisonPage['summary'] {
       against,
       measure,
       verdict,
-      difference:
-        difference === null
-          ? '–'
-          : `${valueText(difference.mean)} [${valueText(difference.low)}, ${valueText(difference.high)}]`,
+      difference: differenceText(difference && { ...difference, p, adjusted: null }, unitOf(measure)),
       p: valueText(p),
     })),
     claims,
     notes,
   };
 }
+
+/** A summary of an older version may have a measure that this one does not know. */
+const unitOf = (measure: string) => Object.entries(runMetrics).find(([name]) => name === measure)?.[1].unit;

@@ -30,7 +30,7 @@ type OwnLine = Omit<RunLine, 'comparison'>;
 
 /** What the files of a run say of its line. */
 interface FileLine {
-  fields: Omit<RunLine, 'comparison' | 'state' | 'isActive' | 'secondsLeft' | 'phase'>;
+  fields: Omit<RunLine, 'comparison' | 'state' | 'isActive' | 'mayChange' | 'secondsLeft' | 'phase'>;
   /** Epochs; null if the settings cannot be read. */
   planned: number | null;
 }
@@ -158,6 +158,18 @@ function fileLine(run: RunData): FileLine {
 /** As precise as a curve of the size of a word: hundreds of lines go to the page at once. */
 const shortRate = (value: number | null): number | null => (value === null ? null : roundTo(value, 3));
 
+/**
+ * States of runs that Temporal knows more of than their files: those of which it has not answered, and those that a
+ * server which is started later continues.
+ */
+const openStates: ReadonlySet<string> = new Set([
+  'running',
+  'paused',
+  'stopping',
+  'interrupted',
+  'unreadable',
+]);
+
 function lineOf({ fields, planned }: FileLine, live: LiveView): OwnLine {
   const { state, isActive, progress, phases, problem } = live;
   const seconds = progress?.epochSeconds ?? null;
@@ -165,6 +177,7 @@ function lineOf({ fields, planned }: FileLine, live: LiveView): OwnLine {
     ...fields,
     state,
     isActive,
+    mayChange: openStates.has(state),
     secondsLeft: isActive && seconds !== null && planned !== null ? (planned - fields.epoch) * seconds : null,
     phase: isActive ? (progress?.phase ?? '') : '',
     attention: [
@@ -184,6 +197,7 @@ const unreadableLine = (id: string, problem: string): OwnLine => ({
   state: 'unreadable',
   isActive: false,
   isFinished: false,
+  mayChange: false,
   epoch: 0,
   epochs: 0,
   success: [],

@@ -125,8 +125,8 @@ export class Dashboard {
   async #stateOf(run: string): Promise<RunState | undefined> {
     const folder = (await this.#runs.folders()).find(({ id }) => id === run);
     if (folder === undefined) return undefined;
-    const { state, isFinished, epoch, epochs, secondsLeft } = await this.#runs.line(folder);
-    return { state, isFinished, epoch, epochs, secondsLeft };
+    const { state, isFinished, mayChange, epoch, epochs, secondsLeft } = await this.#runs.line(folder);
+    return { state, isFinished, mayChange, epoch, epochs, secondsLeft };
   }
 
   async #homeView(): Promise<HomeView> {

@@ -27,6 +27,8 @@ test('runs are shown by their files once Temporal is away, and only the first of
 class SomeServer {
   readonly slow = new Set<string>();
   isSilent = false;
+  /** A code of gRPC that it refuses everything with. */
+  refusal: number | null = null;
   described = 0;
   readonly server: TemporalServer = {
     client: {
@@ -47,6 +49,10 @@ class SomeServer {
   };
 
   #answer<T>(answer: T, isSlow = false): Promise<T> {
+    if (this.refusal !== null) {
+      const refused = { code: this.refusal, details: '', metadata: {} };
+      return Promise.reject(Object.assign(new Error('7 PERMISSION_DENIED: the key has expired'), refused));
+    }
     const late = Object.assign(new Error('4 DEADLINE_EXCEEDED'), { code: 4, details: '', metadata: {} });
     return this.isSilent || isSlow
       ? Promise.reject(new ServiceError('Failed to describe', { cause: late }))
@@ -101,6 +107,18 @@ test('while a server does not answer, files say how a run ended, and no command 
   await expect
     .poll(() => source.live(running, underWay), { timeout: 10_000, interval: 500 })
     .toMatchObject({ state: 'running' });
+});
+
+test('a server that refuses is not said to be silent', async () => {
+  const temporal = new SomeServer();
+  temporal.refusal = 7;
+  const source = new TemporalSource(temporal.server, () => Promise.resolve(temporal.server));
+  expect(await source.live(await someRun('a'), underWay)).toMatchObject({
+    state: 'unreadable',
+    resumeCommand: null,
+    problem:
+      'Temporal refused: 7 PERMISSION_DENIED: the key has expired; what is shown is as the files of the run say.',
+  });
 });
 
 test('a server is looked for by one search at a time', async () => {

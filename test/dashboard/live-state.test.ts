@@ -1,7 +1,9 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HomeView, LiveView } from '../../src/dashboard/api.ts';
-import { mayChange } from '../../src/dashboard/client/activity.ts';
+import { RunFolder } from '../../src/runs/run-folder.ts';
 import { chromiumMissing, launchChromium } from '../../test-support/chromium.ts';
 import { makeRun } from '../report/make-run.ts';
 import { temporaryFolder } from '../store/temporary-folder.ts';
@@ -30,7 +32,18 @@ test('a run of which Temporal does not answer needs attention, and is asked for 
   served.source.views.set('made', silent);
   const { runs } = await served.json<HomeView>('/api/home');
   expect(runs[0]!.attention).toContain(silent.problem);
-  expect(runs.map(mayChange)).toEqual([true]);
+  expect(runs.map(({ mayChange }) => mayChange)).toEqual([true]);
+});
+
+test('a run whose files cannot be read is not asked for again until one of them changes', async () => {
+  const home = await temporaryFolder();
+  await makeRun({ home, runId: 'made', epochs: 2 });
+  const { ledgerFile } = new RunFolder(join(home, 'runs'), 'made');
+  await rm(ledgerFile);
+  await mkdir(ledgerFile);
+  await using served = await serveDashboard(home);
+  const { runs } = await served.json<HomeView>('/api/home');
+  expect(runs).toMatchObject([{ state: 'unreadable', mayChange: false }]);
 });
 
 test.each([
@@ -38,12 +51,20 @@ test.each([
   ['paused', true],
   ['stopping', true],
   ['unreadable', true],
+  ['interrupted', true],
   ['stopped', false],
-  ['finished', false],
-  ['not started', false],
-])('a run that is %s may be in another state while its files stay as they are: %s', (state, expected) => {
-  expect(mayChange({ state })).toBe(expected);
-});
+  ['failed', false],
+])(
+  'a run that is %s may be in another state while its files stay as they are: %s',
+  async (state, expected) => {
+    const home = await temporaryFolder();
+    await makeRun({ home, runId: 'made', epochs: 2, planned: 9 });
+    await using served = await serveDashboard(home);
+    served.source.views.set('made', { state });
+    const { runs } = await served.json<HomeView>('/api/home');
+    expect(runs).toMatchObject([{ state, mayChange: expected }]);
+  },
+);
 
 describe.skipIf(chromiumMissing !== '')(`the page of a run in Chromium${chromiumMissing}`, () => {
   let browser: Browser;

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { differenceText } from '../../src/comparison/seed-estimates.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
 import type { Progress } from '../../src/types/activity-types.ts';
@@ -29,6 +30,8 @@ afterAll(async () => {
 describe('a comparison', () => {
   test('has what was asked beforehand, its claims and its runs', async () => {
     const published = JSON.parse(await readFile('docs/results-steps-p02.json', 'utf8')) as Summary;
+    const [censored, known] = published.primary;
+    censored!.difference = { ...censored!.difference!, low: null, high: null, isCensored: true };
     const folder = new ComparisonFolder(join(home, 'comparisons'), 'steps');
     await folder.write(parseComparison(experimentFile('compare-steps-p02')));
     await writeFile(folder.summaryFile, JSON.stringify(published));
@@ -36,6 +39,10 @@ describe('a comparison', () => {
     expect(summary?.primary.map(({ arm, against, verdict, p }) => [arm, against, verdict, p])).toEqual(
       published.primary.map(({ arm, against, verdict, p }) => [arm, against, verdict, p!.toFixed(3)]),
     );
+    expect(summary?.primary.slice(0, 2).map(({ difference }) => difference)).toEqual([
+      '–',
+      differenceText({ ...known!.difference!, p: known!.p, adjusted: null }),
+    ]);
     expect(summary?.claims).toEqual(published.claims);
     expect([arms.length, seeds.length]).toEqual([18, 6]);
     expect(arms[0]!.runs[0]).toMatchObject({ id: 'steps.random-all.21', state: 'not started' });

@@ -5,6 +5,7 @@ import type { RunState } from '../../src/dashboard/results-pages.ts';
 const run = (overrides: Partial<RunState>): RunState => ({
   state: 'running',
   isFinished: false,
+  mayChange: true,
   epoch: 0,
   epochs: 40,
   secondsLeft: null,

@@ -24,12 +24,13 @@ export function addPause(parts: CommandParts): void {
 }
 
 async function pauseRun(id: string, options: ControlOptions, context: CliContext): Promise<ExitCode> {
+  const { resumeCommand } = await import('../lib/command-line.ts');
   const { controlStateText, requireRunningWorkflow, sendUpdate } = await import('../lib/updates.ts');
   const workflow = await requireRunningWorkflow(id, options, context);
   const state = await sendUpdate<ControlState>(workflow, 'pause');
   const text =
     `${controlStateText(id, state)} The phase under way continues to its end.\n` +
-    `To resume: ${await resumeCommand(id, options)}`;
+    `To resume: ${resumeCommand(id, options)}`;
   printAnswer(state, text, options, context);
   return exitCodes.ok;
 }
@@ -47,10 +48,11 @@ export function addStop(parts: CommandParts): void {
 }
 
 async function stopRun(id: string, options: ControlOptions, context: CliContext): Promise<ExitCode> {
+  const { resumeCommand } = await import('../lib/command-line.ts');
   const { controlStateText, requireRunningWorkflow, sendUpdate } = await import('../lib/updates.ts');
   const workflow = await requireRunningWorkflow(id, options, context);
   const state = await sendUpdate<ControlState>(workflow, 'stopAfterEpoch');
-  const text = `${controlStateText(id, state)}\nTo resume after that: ${await resumeCommand(id, options)}`;
+  const text = `${controlStateText(id, state)}\nTo resume after that: ${resumeCommand(id, options)}`;
   printAnswer(state, text, options, context);
   return exitCodes.ok;
 }
@@ -68,12 +70,13 @@ export function addCancel(parts: CommandParts): void {
 }
 
 async function cancelRun(id: string, options: ControlOptions, context: CliContext): Promise<ExitCode> {
+  const { resumeCommand } = await import('../lib/command-line.ts');
   const { requireRunningWorkflow } = await import('../lib/updates.ts');
   const { handle } = await requireRunningWorkflow(id, options, context);
   await handle.cancel();
   const text =
     `${id} is being cancelled: what is under way is saved, then it ends.\n` +
-    `To resume after that: ${await resumeCommand(id, options)}`;
+    `To resume after that: ${resumeCommand(id, options)}`;
   printAnswer({ cancelRequested: true }, text, options, context);
   return exitCodes.ok;
 }
@@ -107,11 +110,6 @@ async function retuneRun(
     table.push([field, String(value), field in changes ? 'retuned' : '']);
   printAnswer(retuned, table.toString(), options, context);
   return exitCodes.ok;
-}
-
-async function resumeCommand(id: string, options: ControlOptions): Promise<string> {
-  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
-  return commandLine(['resume', id], temporalFlags(options));
 }
 
 const addControlOptions = (command: ReturnType<typeof addRunCommand>): typeof command =>

@@ -51,7 +51,7 @@ async function forkRun(parent: string, options: ForkOptions, context: CliContext
     context.print(JSON.stringify(experiment, null, 2));
     return exitCodes.ok;
   }
-  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  const { commandLine, resumeCommand, temporalFlags } = await import('../lib/command-line.ts');
   const same = { '--epoch': epoch, '--set': options.set };
   context.print(`${id} starts from epoch ${epoch} of ${parent}. The same with the Temporal CLI:
   ${commandLine(['fork', parent], same)} --print > ${id}.json
@@ -63,7 +63,7 @@ async function forkRun(parent: string, options: ForkOptions, context: CliContext
     experiment,
     id,
     home,
-    resumeCommand: commandLine(['resume', id], temporalFlags(options)),
+    resumeCommand: resumeCommand(id, options),
     restartCommand: commandLine(['fork', parent], {
       ...same,
       '--id': `${id}-2`,

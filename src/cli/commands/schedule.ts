@@ -103,6 +103,7 @@ async function createSchedule(file: string, options: CreateOptions, context: Cli
   const { readInputFile } = await import('../lib/read-file.ts');
   const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { createNightSchedule, withClient } = await import('../lib/schedules.ts');
+  const { externalTemporal } = await import('../lib/session.ts');
   const raw = await readInputFile('nightly file', file, 'experiments/nightly.json');
   const { name } = parseNightly(raw);
   const spec = scheduleSpec(options);
@@ -110,9 +111,10 @@ async function createSchedule(file: string, options: CreateOptions, context: Cli
   return withClient(options, context, async (client) => {
     await createNightSchedule(client, { id, name, file: raw, spec, options });
     const { info } = await client.schedule.getHandle(id).describe();
+    const worker = externalTemporal(options, context.env) === null ? 'npx genenv up' : 'npm run worker';
     const nextNight = info.nextActionTimes[0]?.toISOString() ?? 'none';
     context.print(
-      `Created the schedule ${id}; next night: ${nextNight}. A worker must serve it then (npx genenv up).`,
+      `Created the schedule ${id}; next night: ${nextNight}. A worker must serve it then (${worker}).`,
     );
     const flags = temporalFlags(options);
     context.print(

@@ -14,7 +14,7 @@ export function addSuites({ program, context, exit }: CommandParts): void {
 /** Engines that start at a time: each takes a second or more. */
 const MAX_OPENING_SUITES = 2;
 
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /** The number of its cases, or what it lacks. */
 const contentsOf = (opened: OpenSuite | Missing): { cases: number } | Missing =>
@@ -47,7 +47,7 @@ async function listSuites({ env, print }: CliContext): Promise<ExitCode> {
       async (suite) => {
         const needs = suite.refuses(settings);
         if (needs !== null) return { suite, missing: needs };
-        return loader.use(suite, settings, never, (opened) => ({ suite, ...contentsOf(opened) }));
+        return loader.use(suite, settings, neverAborted, (opened) => ({ suite, ...contentsOf(opened) }));
       },
       { concurrency: MAX_OPENING_SUITES },
     );

@@ -19,5 +19,9 @@ export const temporalFlags = ({ address, namespace, profile }: TemporalOptions):
   '--profile': profile,
 });
 
+/** The command that resumes a run on the server that was asked. */
+export const resumeCommand = (id: string, options: TemporalOptions): string =>
+  commandLine(['resume', id], temporalFlags(options));
+
 const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

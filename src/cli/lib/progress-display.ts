@@ -65,7 +65,7 @@ export class ProgressLines {
   /** Another command may pause the run, or ask it to stop. */
   #newStatus({ status }: Progress): void {
     if (status === this.#status) return;
-    if (status === 'paused') this.#print('paused; `npx genenv resume` continues');
+    if (status === 'paused') this.#print('paused; `npx genenv resume` with its id continues it');
     else if (status === 'stopping') this.#print('stops after the epoch under way');
     else if (this.#status === 'paused') this.#print('continues');
     this.#status = status;

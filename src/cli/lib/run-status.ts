@@ -8,7 +8,7 @@ import { requestKey, RequestReader } from '../../temporal/requests.ts';
 import type { RunRequest } from '../../temporal/requests.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { outageText } from '../../workflows/outage-text.ts';
-import { commandLine, temporalFlags } from './command-line.ts';
+import { resumeCommand } from './command-line.ts';
 import type { TemporalOptions } from './options.ts';
 import { progressScreen } from './progress-display.ts';
 import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
@@ -79,9 +79,7 @@ export async function readRunStatus(
         client !== null && current.state === 'running'
           ? await currentJobs(client, folder.id, current.progress?.epoch ?? (run.epoch ?? 0) + 1)
           : [],
-      resumeCommand: resumableStates.has(current.state)
-        ? commandLine(['resume', folder.id], temporalFlags(options))
-        : null,
+      resumeCommand: resumableStates.has(current.state) ? resumeCommand(folder.id, options) : null,
       arm: armName(run.experiment.arm),
       epoch: run.epoch ?? 0,
       epochs: run.experiment.epochs,
@@ -178,8 +176,8 @@ const requestsText = (requests: RunStatus['requests']): string =>
     .map(({ request, identity, time }) => `${timeText(time)} UTC: ${request}, ${identity}`)
     .join(`\n${' '.repeat(NAME_WIDTH)}`);
 
-function stateText({ state, resumeCommand, progress }: RunStatus): string {
-  if (resumeCommand !== null) return `${state}; to resume: ${resumeCommand}`;
+function stateText({ state, resumeCommand: command, progress }: RunStatus): string {
+  if (command !== null) return `${state}; to resume: ${command}`;
   return progress?.waiting ? `${state}, ${outageText(progress.waiting)}` : state;
 }
 

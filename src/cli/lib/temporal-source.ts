@@ -6,11 +6,11 @@ import type { LiveSource } from '../../dashboard/live-source.ts';
 import { epochWorkflowId } from '../../formats/epoch-id.ts';
 import type { RunFolder } from '../../runs/run-folder.ts';
 import { isServerFailure } from '../../temporal/server-failure.ts';
-import { commandLine, temporalFlags } from './command-line.ts';
+import { resumeCommand } from './command-line.ts';
 import type { TemporalOptions } from './options.ts';
 import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
 import type { RunActivity } from './run-activity.ts';
-import { serverFailureText } from './server-failure-text.ts';
+import { isUnanswered, serverFailureText } from './server-failure-text.ts';
 import { currentJobs } from './training-jobs.ts';
 import { causesOf } from './workflow-failure.ts';
 
@@ -29,15 +29,16 @@ export type FindServer = () => Promise<TemporalServer | null>;
 
 /** The pause between two searches for a server. */
 const SEARCH_PAUSE_MS = 3_000;
-const SILENCE = 'Temporal does not answer: what is shown is as the files of the run say.';
+const FILES_ANSWER = 'what is shown is as the files of the run say.';
+const SILENCE = `Temporal does not answer: ${FILES_ANSWER}`;
 
 /** What Temporal knows of runs; while no server answers, what their files say. */
 export class TemporalSource implements LiveSource {
   readonly #find: FindServer;
   readonly #options: TemporalOptions;
   #server: TemporalServer | null;
-  /** Whether there is a server that does not answer: only searches ask it then. */
-  #isSilent = false;
+  /** Why the server that there is cannot be asked; null if it can. Only searches ask it then. */
+  #problem: string | null = null;
   #search: Promise<void> | undefined;
   #nextSearch = 0;
 
@@ -67,21 +68,21 @@ export class TemporalSource implements LiveSource {
   }
 
   #isAnswering(): boolean {
-    return this.#server !== null && !this.#isSilent;
+    return this.#server !== null && this.#problem === null;
   }
 
   async #view(folder: RunFolder, run: FiledRun): Promise<LiveView> {
     const temporalUi = addressIn(this.#server, folder.id);
     if (run.isFinished) return { ...quiet('finished'), temporalUi };
-    const isSilent = this.#isSilent;
-    const client = isSilent ? null : (this.#server?.client ?? null);
+    const problem = this.#problem;
+    const client = problem === null ? (this.#server?.client ?? null) : null;
     const current = await currentState(folder, client);
     // A run that no file says to have ended may run: a command to resume it could start it a second time.
-    if (isSilent)
+    if (problem !== null)
       return {
         ...quiet(current.state === 'interrupted' ? 'unreadable' : current.state),
         temporalUi,
-        problem: SILENCE,
+        problem,
       };
     const epoch = current.progress?.epoch ?? run.epoch + 1;
     const isActive = current.progress !== null || current.state === 'running';
@@ -89,10 +90,15 @@ export class TemporalSource implements LiveSource {
       client === null || !isActive
         ? [[], []]
         : await Promise.all([phaseAttempts(client, folder.id, epoch), currentJobs(client, folder.id, epoch)]);
-    const resumeCommand = resumableStates.has(current.state)
-      ? commandLine(['resume', folder.id], temporalFlags(this.#options))
-      : null;
-    return { ...current, isActive, phases, jobs, temporalUi, resumeCommand };
+    const canResume = resumableStates.has(current.state);
+    return {
+      ...current,
+      isActive,
+      phases,
+      jobs,
+      temporalUi,
+      resumeCommand: canResume ? resumeCommand(folder.id, this.#options) : null,
+    };
   }
 
   /** Finds out, after a call has failed, whether the server answers: one slow answer says nothing of it. */
@@ -101,20 +107,20 @@ export class TemporalSource implements LiveSource {
       this.#searchOnce().then(() => true),
       sleep(QUERY_MS, false, { ref: false }),
     ]);
-    if (!isKnown) this.#isSilent = true;
+    if (!isKnown) this.#problem = SILENCE;
   }
 
   /** One search at a time: each connects, or asks a connection. */
   #searchOnce(): Promise<void> {
     return (this.#search ??= this.#findAnswering().then(
-      (server) => this.#endSearch(server, false),
-      () => this.#endSearch(this.#server, true),
+      (server) => this.#endSearch(server, null),
+      (error: unknown) => this.#endSearch(this.#server, searchProblem(error)),
     ));
   }
 
-  #endSearch(server: TemporalServer | null, isSilent: boolean): void {
+  #endSearch(server: TemporalServer | null, problem: string | null): void {
     this.#server = server;
-    this.#isSilent = isSilent;
+    this.#problem = problem;
     this.#search = undefined;
     this.#nextSearch = Date.now() + SEARCH_PAUSE_MS;
   }
@@ -149,6 +155,10 @@ const quiet = (state: RunActivity) => ({
 
 const addressIn = (server: TemporalServer | null, id: string): string | null =>
   typeof server?.ui === 'string' ? workflowAddress(server.ui, id) : null;
+
+/** Of a server that is there: that it does not answer, or why it refuses. */
+const searchProblem = (error: unknown): string =>
+  error instanceof Error && isUnanswered(error) ? SILENCE : `${problemOf(error)}; ${FILES_ANSWER}`;
 
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

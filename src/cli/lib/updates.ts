@@ -12,7 +12,7 @@ import type { experimentWorkflow } from '../../workflows/experiment.ts';
 import type { ControlState } from '../../workflows/messages.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext } from '../context.ts';
-import { commandLine, temporalFlags } from './command-line.ts';
+import { commandLine, resumeCommand, temporalFlags } from './command-line.ts';
 import type { ExperimentHandle } from './follow.ts';
 import type { TemporalOptions } from './options.ts';
 import { isUnanswered, serverFailureText } from './server-failure-text.ts';
@@ -45,11 +45,11 @@ export async function sendUpdate<Answer>(
       handle.executeUpdate<Answer, []>(update, { args: args as [] }),
     );
   } catch (error) {
-    throw explainError(error, handle.workflowId, options);
+    throw explainUpdateError(error, handle.workflowId, options);
   }
 }
 
-function explainError(error: unknown, id: string, options: TemporalOptions): unknown {
+function explainUpdateError(error: unknown, id: string, options: TemporalOptions): unknown {
   if (error instanceof WorkflowUpdateFailedError) return toRefusal(error, id);
   if (error instanceof WorkflowNotFoundError)
     return new CliError(
@@ -124,8 +124,9 @@ export async function requireRunningWorkflow(
     });
     throw new CliError(`${id} is not running: it is finished. To continue from its last epoch: ${fork}`);
   }
-  const resume = commandLine(['resume', id], temporalFlags(options));
-  throw new CliError(`${id} is not running; \`${resume}\` starts it again from its last epoch`);
+  throw new CliError(
+    `${id} is not running; \`${resumeCommand(id, options)}\` starts it again from its last epoch`,
+  );
 }
 
 /** What a run does next, after a control command. */

@@ -106,7 +106,7 @@ const titles: Readonly<Record<WorkKind, string>> = {
 };
 
 /**
- * A table for each kind that there is, and under each row its command, in at most 110 columns.
+ * A table for each kind that there is, and under each row its command, in at most 110 columns but for a long one of a night.
  * @param options that name the server, for the commands
  */
 export function workTables(all: readonly WorkStatus[], options: TemporalOptions): string {
@@ -134,9 +134,12 @@ const cutName = (id: string): string =>
 const cutText = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, columns - 1).trimEnd()}…`;
 
-/** The command, or the one that prints it where it is too long for the table; of what is damaged, what is wrong. */
-const shortCommand = ({ command, id, problem }: WorkStatus, options: TemporalOptions): string =>
-  problem === null && command.length + 2 <= TEXT_COLUMNS
+/**
+ * The command, or the one that prints it where it is too long for the table; of what is damaged, what is wrong. The
+ * status of a night is that of its run, which says nothing of its schedule.
+ */
+const shortCommand = ({ kind, command, id, problem }: WorkStatus, options: TemporalOptions): string =>
+  problem === null && (kind === 'night' || command.length + 2 <= TEXT_COLUMNS)
     ? command
     : commandLine(['status', id], temporalFlags(options));
 

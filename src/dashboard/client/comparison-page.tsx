@@ -3,7 +3,6 @@ import type { Column } from '../../report/client/data-table.tsx';
 import { formatDuration } from '../../report/format.ts';
 import type { ArmRunLine, ComparisonPage as ComparisonPageData } from '../api.ts';
 import { MAX_COMPARED } from '../limits.ts';
-import { mayChange } from './activity.ts';
 import { Problem, ProgressBar, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { linkTo } from './router.ts';
@@ -18,10 +17,9 @@ export function ComparisonPage({ id }: { id: string }) {
   const { value: page, problem, reload } = resource;
   useServerEvents((event) => {
     const own = page?.arms.flatMap(({ runs }) => runs) ?? [];
-    // Of runs under way Temporal knows more than their files.
     const isConcerned =
       event === 'tick'
-        ? own.some(mayChange)
+        ? own.some((run) => run.mayChange)
         : event.comparisons.includes(id) || own.some((run) => event.runs.includes(run.id));
     if (isConcerned) reload();
   });

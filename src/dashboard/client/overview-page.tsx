@@ -5,7 +5,6 @@ import { Sparkline } from '../../report/client/run-parts.tsx';
 import { formatDuration, formatRate } from '../../report/format.ts';
 import type { HomeView, RunLine } from '../api.ts';
 import { MAX_COMPARED } from '../limits.ts';
-import { mayChange } from './activity.ts';
 import { Problem, ProgressBar, StatePill, timeText, Unread } from './parts.tsx';
 import { useResource, useServerEvents } from './resource.ts';
 import { Comparisons, Evaluations } from './result-tables.tsx';
@@ -27,8 +26,7 @@ export function OverviewPage({ query }: { query: URLSearchParams }) {
   const { value: home, problem, reload } = resource;
   const { selected, selectionColumn } = useSelection<RunLine>('compare', ({ id }) => id);
   useServerEvents((event) => {
-    // Of runs under way Temporal knows more than their files.
-    if (event !== 'tick' || home?.runs.some(mayChange) === true) reload();
+    if (event !== 'tick' || home?.runs.some((run) => run.mayChange) === true) reload();
   });
   if (home === null) return <Unread resource={resource} />;
   const text = query.get('find') ?? '';
