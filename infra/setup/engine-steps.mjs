@@ -56,7 +56,7 @@ const sizeText = (megabytes) =>
 
 const indexRemedy =
   'check that the package index can be reached (PIP_INDEX_URL names another), and that there is room in the cache folder (XDG_CACHE_HOME moves it); then run the command again';
-const pythonRemedy = `install Python 3.11 or newer with its venv module (Debian, Ubuntu: \`apt install python3-venv\`); ${indexRemedy}`;
+const pythonRemedy = `install Python 3.11, 3.12 or 3.13 with its venv module (Debian, Ubuntu: \`apt install python3-venv\`); ${indexRemedy}`;
 
 const debianRemedy =
   'use a Debian or Ubuntu whose lists are up to date (`apt-get update`), for whoever is not root too; then run the command again';

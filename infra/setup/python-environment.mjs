@@ -68,5 +68,5 @@ export const pythonPackages = {
       installLock({ pip, environment, say, lock: requirements }),
     ),
   remedy:
-    'install Python 3.11 or newer with its venv module (Debian, Ubuntu: `apt install python3-venv`), check that the package index can be reached (PIP_INDEX_URL names another), or set GENENV_PYTHON to a Python that has these packages; then run the command again',
+    'install Python 3.11, 3.12 or 3.13 with its venv module (Debian, Ubuntu: `apt install python3-venv`), check that the package index can be reached (PIP_INDEX_URL names another), set XDG_CACHE_HOME if the cache folder cannot be written, or set GENENV_PYTHON to a Python that has these packages; then run the command again',
 };

@@ -11,7 +11,7 @@ export class CommandFailed extends Error {
    * @param {string} output
    */
   constructor(command, reason, output) {
-    super(`\`${command}\` ${reason}${output ? `:\n${indent(output)}` : ''}`);
+    super(withoutCredentials(`\`${command}\` ${reason}${output ? `:\n${indent(output)}` : ''}`));
   }
 }
 
@@ -66,3 +66,9 @@ function telling(text, count) {
 }
 /** @param {string} text */
 const indent = (text) => text.replace(/^/gm, '    ');
+
+/**
+ * Addresses of package indexes may hold a user and a password.
+ * @param {string} text
+ */
+const withoutCredentials = (text) => text.replace(/(:\/\/)[^\s/@]+@/g, '$1***@');

@@ -14,6 +14,9 @@ export const temporalHashes = {
   'darwin-arm64': 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
 };
 
+/** Go's sum of the module's archive, as its checksum database has it. */
+const MODULE_SUM = 'h1:0RZMk14BWxz44Xg6ciDQvpfAMffoG3J7/K03ql80teY=';
+
 const CONNECT_SECONDS = 5;
 const DOWNLOAD_SECONDS = 300;
 
@@ -60,10 +63,15 @@ export async function downloadTemporal(
 }
 
 /**
+ * Go checks every module against its checksum database, and the one of Temporal has to have the sum above.
  * @param {string} folder
  * @param {string} go
  */
 async function build(folder, go) {
+  const module = `github.com/temporalio/cli@v${TEMPORAL_VERSION}`;
+  const { Sum: sum } = JSON.parse(await run(go, ['mod', 'download', '-json', module], { cwd: folder }));
+  if (sum !== MODULE_SUM)
+    throw new Error(`${module} has the sum ${sum}, and not ${MODULE_SUM}; it is not used`);
   await run(go, ['install', `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_VERSION}`], {
     env: { GOBIN: folder },
   });
@@ -106,7 +114,7 @@ export const temporalExecutable = {
     }
   },
   remedy:
-    'install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on the PATH, or set GENENV_TEMPORAL to it, or install Go 1.24 or newer to have it built; then run the command again',
+    'install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on the PATH, or set GENENV_TEMPORAL to it, install Go 1.24 or newer to have it built, or set XDG_CACHE_HOME if the cache folder cannot be written; then run the command again',
 };
 
 /** @param {unknown} error */

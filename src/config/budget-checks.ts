@@ -5,6 +5,11 @@ import type { Experiment } from './experiment.ts';
 
 /** Rollouts of an epoch, and attempts at held-out tasks in a cell of an evaluation, that files may ask for. */
 export const maxRollouts = 10_000_000;
+/**
+ * Shards of all rounds of an epoch. Each is two activities of some six events, and the history of the epoch's workflow
+ * may have 51,200.
+ */
+const MAX_SHARDS_OF_EPOCH = 3_200;
 /** Weights of a model from scratch: beyond it, a model is pretrained. */
 const maxWeightsFromScratch = 2_000_000_000;
 
@@ -22,6 +27,13 @@ export function* budgetProblems(experiment: Experiment): Generator<string> {
     yield (
       `guards.clusterDistance: got ${guards.clusterDistance}; an epoch has ${tasks} tasks, expected at most ` +
       `${MAX_CLUSTERED}, since each is compared with all others`
+    );
+  const { shards } = experiment.durability;
+  if (shards * maxRounds(experiment) > MAX_SHARDS_OF_EPOCH)
+    yield (
+      `durability.shards: got ${shards}; with ${maxRounds(experiment)} rounds ` +
+      `(agent.training.dynamicSampling.maxRounds), expected at most ` +
+      `${Math.floor(MAX_SHARDS_OF_EPOCH / maxRounds(experiment))}`
     );
   const perCell = 'heldOutPerCell' in world ? world.heldOutPerCell : 1;
   if (perCell * evaluation.samples > maxRollouts / 1_000)

@@ -3,6 +3,8 @@ import { chmodSync, statSync } from 'node:fs';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 
 const OWNER_ONLY = 0o077;
+/** Sticky, setgid, or written by all: /tmp, or a team's folder. */
+const SHARED = 0o3002;
 
 let mask = OWNER_ONLY;
 
@@ -20,10 +22,15 @@ export function setFileMask(variable: string | undefined): void {
   process.umask(mask);
 }
 
-/** Closes a folder of an earlier version to others, as the mask says. */
+/** Closes a folder of an earlier version to others, as the mask says, unless it is made for several users. */
 export function closeFolder(folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false });
-  const mode = (stats?.mode ?? 0) & 0o777;
-  if (stats?.isDirectory() === true && stats.uid === process.getuid?.() && (mode & mask) !== 0)
+  const mode = (stats?.mode ?? 0) & 0o7777;
+  if (
+    stats?.isDirectory() === true &&
+    stats.uid === process.getuid?.() &&
+    (mode & mask) !== 0 &&
+    (mode & SHARED) === 0
+  )
     chmodSync(folder, mode & ~mask);
 }

@@ -90,7 +90,10 @@ export function signalGroup({ pid }: ProcessIdentity, signal: NodeJS.Signals): v
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    // macOS says EPERM of a group whose processes have all ended and are not reaped.
+    const hasEnded = code === 'ESRCH' || (code === 'EPERM' && process.platform === 'darwin');
+    if (!hasEnded) throw error;
   }
 }
 

@@ -11,6 +11,11 @@ import type { Completion, CompletionRequest } from './policy-client.ts';
 export const ABORTED = 'abort';
 
 const tokenIds = listOf(z.int().min(0));
+/** A float32 log-probability may exceed 0 by its rounding; a trainer takes none above 0. */
+export const logprobSchema = z
+  .number()
+  .max(1e-3)
+  .transform((value) => Math.min(0, value));
 const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
 const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
   z.object({
@@ -23,7 +28,7 @@ const answerSchema = createAnswerSchema(
     ...textChoice,
     token_ids: tokenIds,
     prompt_token_ids: tokenIds,
-    logprobs: z.object({ token_logprobs: listOf(z.number()) }),
+    logprobs: z.object({ token_logprobs: listOf(logprobSchema) }),
   }),
 );
 /**

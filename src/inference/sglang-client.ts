@@ -14,10 +14,11 @@ import { abortedAnswer } from './model-errors.ts';
 import { InvalidAnswer } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import type { ServerAddress } from './server-urls.ts';
+import { logprobSchema } from './completion-answers.ts';
 import { serverRoot } from './server-urls.ts';
 
 /** [log-probability, token id, text or null] */
-export const sglangLogprob = z.tuple([z.number(), z.int().min(0)]).rest(z.unknown());
+export const sglangLogprob = z.tuple([logprobSchema, z.int().min(0)]).rest(z.unknown());
 
 const answerSchema = listOf(
   z.object({

@@ -35,7 +35,10 @@ function startedOnLinux(pid: number): string | null {
 
 function startedByPs(pid: number): string | null {
   try {
-    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    // In the time zone and language of whoever asks, the same time would be another text.
+    const env = { ...process.env, TZ: 'UTC', LC_ALL: 'C' };
+    const args = ['-o', 'stat=,lstart=', '-p', String(pid)];
+    const line = execFileSync('ps', args, { encoding: 'utf8', env }).trim();
     return line === '' || line.startsWith('Z') ? null : line.replace(/^\S+\s+/, '');
   } catch {
     return null;

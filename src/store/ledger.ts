@@ -214,8 +214,9 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
 
   /**
    * Writes at a position, not at the end, so that two attempts with the same line leave one; a torn line
-   * after it is cut.
-   * @returns undefined, with nothing written, if the file no longer has the verified size
+   * after it is cut. What others have written after this line meanwhile is not: a host may stand still in here for
+   * hours, while another one commits epoch after epoch.
+   * @returns undefined if the file no longer has the verified size: its lines have to be verified again
    */
   async #write(
     { length, size }: LedgerEnd,
@@ -226,11 +227,12 @@ export class Ledger<Body extends { epoch: number } = LedgerBody> {
       const handle = await openPlainFile(this.file, constants.O_RDWR | constants.O_CREAT);
       try {
         if ((await handle.stat()).size !== size) return undefined;
-        await handle.truncate(length);
+        if (size > length) await handle.truncate(length);
         await writeAt(handle, line, length);
         await syncFolder(dirname(this.file));
         const end = length + line.length;
         const stats = await handle.stat({ bigint: true });
+        if (stats.size > BigInt(end)) return undefined;
         return { length: end, size: end, lastLine: line.length, stats };
       } finally {
         await handle.close();
@@ -256,7 +258,9 @@ async function writeAt(handle: FileHandle, line: Buffer, position: number): Prom
     }
     await handle.sync();
   } catch (error) {
-    await handle.truncate(position).catch(() => undefined);
+    const { size } = await handle.stat().catch(() => ({ size: Infinity }));
+    // More than this line is of another process.
+    if (size <= position + line.length) await handle.truncate(position).catch(() => undefined);
     throw error;
   }
 }

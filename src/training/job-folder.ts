@@ -82,9 +82,16 @@ export class JobFolder {
     return result === undefined ? undefined : resultSchema.parse(result);
   }
 
+  /**
+   * How the job ended. What a job under an earlier claim wrote, which came back from a host that was away, says nothing
+   * of the one that runs.
+   */
   async exit(): Promise<JobExit | undefined> {
-    const exit = await this.#readSealed('exit.json');
-    return exit === undefined ? undefined : exitSchema.parse(exit);
+    const sealed = await this.#readSealed('exit.json');
+    if (sealed === undefined) return undefined;
+    const exit = exitSchema.parse(sealed);
+    const { fence = 0 } = (await this.job()) ?? {};
+    return (exit.fence ?? fence) < fence ? undefined : exit;
   }
 
   /** Number of complete lines of the progress file, including those of earlier jobs in this folder. */

@@ -7,6 +7,7 @@ import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.t
 import type { Phase } from '../runtime/run-once.ts';
 import { writeCanary } from '../store/canaries.ts';
 import { errorCode, InvalidArtifact } from '../store/errors.ts';
+import { isPlainFile } from '../store/plain-files.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 import type { Trained } from '../types/activity-types.ts';
 import type { PolicyRole, PolicyVersion } from '../types/run-state.ts';
@@ -178,9 +179,8 @@ export async function runPolicyJob(
       dropout: adapter.dropout,
       target_modules: adapter.targetModules,
     },
-    // A new adapter changes nothing: without a warm-up the initial policy is the model without its adapter.
     reference:
-      reference?.checkpoint && (adapter === null || request.model.warmUp)
+      reference?.checkpoint && !(await isModelWithoutAdapter(request.model))
         ? { path: await store.localPath(reference.checkpoint) }
         : null,
     trainer_state: trainerState && (await store.localPath(trainerState)),
@@ -225,3 +225,12 @@ export async function runPolicyJob(
 
 const queueText = (reason: string, position: number | undefined): string =>
   position === undefined ? reason : `${reason}, position ${position}`;
+
+/**
+ * Whether the initial policy is the model with its adapter switched off: a new adapter changes nothing, unless a warm-up
+ * trains it, or the model's folder is an adapter itself.
+ */
+async function isModelWithoutAdapter(model: ModelSettings): Promise<boolean> {
+  if (model.type === 'scratch' || model.adapter === null || model.warmUp) return false;
+  return !(await isPlainFile(join(installedModelFolder(model.path), 'adapter_config.json')));
+}

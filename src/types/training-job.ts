@@ -152,6 +152,8 @@ export const resultSchema = z.object({
 export type JobResult = z.infer<typeof resultSchema>;
 
 export const exitSchema = z.object({
+  /** Of the job that ended; null if it could not read its own, absent in files of older jobs. */
+  fence: z.int().min(1).nullish(),
   reason: z.string(),
   message: z.string().nullish(),
   file: z.string().nullish(),

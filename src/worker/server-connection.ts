@@ -6,6 +6,7 @@ import { Connection } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { NativeConnectionOptions } from '@temporalio/worker';
+import { directIfLocal } from '../temporal/direct-connection.ts';
 import { searchAttributeKeys } from '../workflows/progress.ts';
 
 /**
@@ -26,7 +27,7 @@ export class ServerWatch {
     };
     this.#connection = Connection.lazy({
       ...options,
-      channelArgs: { ...channelArgs, ...options.channelArgs },
+      channelArgs: { ...channelArgs, ...directIfLocal(options).channelArgs },
     });
     this.#follow();
   }

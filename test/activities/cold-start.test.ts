@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { World } from '../../src/worlds/world.ts';
 import type { TrainedJob } from '../../test-support/fake-trainer.ts';
@@ -109,6 +111,15 @@ describe('a pretrained model without a warm-up', () => {
     await run.epochs(2);
     const none = { agent: [null, null], environment: [null, null] };
     expect(referencesOf(run)).toEqual(hasReference ? initialOf(run) : none);
+  });
+
+  it('whose folder is an adapter has that adapter as reference', async () => {
+    const fields = await pretrained({ adapter: {} });
+    const { path } = fields['agent.model'] as { path: string };
+    await writeFile(join(path, 'adapter_config.json'), '{}');
+    const run = await someRun(fields, { success: () => 0.5 });
+    await run.epochs(2);
+    expect(referencesOf(run)).toEqual(initialOf(run));
   });
 });
 

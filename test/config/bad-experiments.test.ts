@@ -567,6 +567,15 @@ const files: [string, Record<string, unknown>, string][] = [
     'durability.promptsPerRequest: got 600; expected at most 512, since each prompt is answered 8 times (agent.rolloutsPerTask) and the policy server gives 4096 answers to a request',
   ],
   [
+    'more shards in all rounds than the history of an epoch holds',
+    {
+      'durability.shards': 128,
+      'agent.training.dropZeroVariance': true,
+      'agent.training.dynamicSampling': { informativeGroups: 4, maxRounds: 64 },
+    },
+    'durability.shards: got 128; with 64 rounds (agent.training.dynamicSampling.maxRounds), expected at most 50',
+  ],
+  [
     'benchmarks for an agent that cannot read',
     { 'evaluation.benchmarks': { suites: ['bamboogle_closedbook'] } },
     'evaluation.benchmarks: got suites to evaluate on; an agent made from scratch knows the characters of its world alone: expected none, or agent.model.type "pretrained"',

@@ -234,7 +234,7 @@ describe('the command', () => {
   test('without Python: what failed, what to do, exit code 1, nothing half-built', () => {
     const { status, stderr } = setUp([], {});
     expect(stderr).toMatch(
-      /Python environment {3}failed after [\d.]+ s: no Python from 3\.11 to 3\.13 with its venv module was found on the PATH\nWhat to do: install Python 3\.11 or newer/,
+      /Python environment {3}failed after [\d.]+ s: no Python from 3\.11 to 3\.13 with its venv module was found on the PATH\nWhat to do: install Python 3\.11, 3\.12 or 3\.13/,
     );
     expect(status).toBe(1);
     expect(existsSync(join(folder, 'genenv'))).toBe(true);

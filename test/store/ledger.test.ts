@@ -1,6 +1,8 @@
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, open, readFile, rm, writeFile } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { hashOf, sha256 } from '../../src/store/canonical-json.ts';
 import { InvalidArtifact, LedgerConflict, Superseded } from '../../src/store/errors.ts';
 import type { LedgerBody } from '../../src/store/ledger-chain.ts';
@@ -82,6 +84,34 @@ describe('appending', () => {
     );
     expect(await ledger.read()).toHaveLength(1);
     expect(await ledger.append(body(1), () => Promise.resolve())).toMatchObject({ epoch: 1 });
+  });
+
+  test('takes nothing from those who wrote while it stood still', async () => {
+    const ledger = await ledgerOf(2);
+    const handle = await open(ledger.file);
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const { stat } = prototype;
+    let spy: { mockRestore(): void } | undefined;
+    let looks = 0;
+    const standing = await ledger.append(body(2), () => {
+      spy ??= vi.spyOn(prototype, 'stat').mockImplementation(async function (this: FileHandle, options) {
+        const stats = await stat.call(this, options);
+        looks += 1;
+        // Opening looks whether it is a plain file; the second look is at the size, before the write.
+        if (looks === 2) {
+          await again(ledger).append(body(2));
+          await again(ledger).append(body(3));
+        }
+        return stats as BigIntStats;
+      });
+      return Promise.resolve();
+    });
+    spy?.mockRestore();
+    const lines = await again(ledger).read();
+    expect(lines.map(({ epoch }) => epoch)).toEqual([0, 1, 2, 3]);
+    expect(standing).toEqual(lines[2]);
+    expect(await again(ledger).head()).toMatchObject({ line: { epoch: 3 } });
   });
 
   test('concurrent appends are written in the order they were asked for', async () => {

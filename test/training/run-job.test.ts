@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { openSync, writeFileSync } from 'node:fs';
 import { appendFile, link as linkFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { identify } from '../../src/runtime/process-identity.ts';
@@ -95,6 +96,23 @@ describe('a training job', { timeout: 30_000 }, () => {
     await job.write('go', '');
     expect(await job.run()).toMatchObject({ result: { steps_done: 3 } });
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
+  });
+
+  it('is not taken for ended by what one under an earlier claim writes', async () => {
+    const job = await trial({ waits_for: 'go' });
+    const controller = new AbortController();
+    const first = failureOf(job.run({ signal: controller.signal }));
+    await started(job);
+    controller.abort(new Error('cancelled'));
+    await first;
+    const second = job.run();
+    await expect.poll(async () => (await job.starts()).length).toBe(2);
+    const late = { fence: 1, reason: 'superseded', message: 'claim 2 is higher' };
+    await job.write('exit.json', seal(late));
+    // Several polls of the worker.
+    await sleep(1_500);
+    await job.write('go', '');
+    expect(await second).toMatchObject({ result: { steps_done: 3 } });
   });
 
   it('out of memory continues with half the tokens, once for each time, however long its process takes to go', async () => {

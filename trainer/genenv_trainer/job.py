@@ -35,7 +35,7 @@ def run_job(folder: str) -> int:
     path = Path(folder).resolve(strict=True)
     _log_to(path / "log.txt")
     started = time.monotonic()
-    report = {"resumed_from": None, "tokens_per_micro_batch": None, "file": None}
+    report = {"fence": None, "resumed_from": None, "tokens_per_micro_batch": None, "file": None}
     ranks, ending = Ranks(), None
     holds_lock = True
     trace, kind_of_job = None, "unknown"
@@ -45,6 +45,7 @@ def run_job(folder: str) -> int:
         trace = JobTrace(path, os.environ) if ranks.is_first else None
         job = load_job(path / "job.json")
         kind_of_job = job.kind
+        report["fence"] = job.fence
         report["tokens_per_micro_batch"] = job.settings.tokens_per_micro_batch
         work = WorkFolder(path, job.fence, trace, ranks.is_first)
         stop_conditions = StopConditions(work, job.orphan_grace_seconds, ranks.is_first)

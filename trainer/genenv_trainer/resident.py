@@ -32,7 +32,9 @@ def main(path: str) -> int:
         print(f"{path}: another resident trainer serves it; use that one or another path", file=sys.stderr)
         return 1
     _import_libraries()
-    wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    wake_read, wake_write = os.pipe()  # macOS has no pipe2
+    for end in (wake_read, wake_write):
+        os.set_blocking(end, False)
     signal.set_wakeup_fd(wake_write)
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
         signal.signal(name, lambda *_: None)

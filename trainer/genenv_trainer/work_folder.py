@@ -92,7 +92,8 @@ def _started(pid: int) -> str:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        line = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True)
+        env = {**os.environ, "TZ": "UTC", "LC_ALL": "C"}
+        line = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, env=env)
         return line.stdout.strip()
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     # The name in parentheses may contain spaces. After it, the start time is field 20.

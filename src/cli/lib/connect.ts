@@ -1,6 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { addressOf, connectionProblem } from '../../temporal/connection-problem.ts';
 import type { ConnectionSettings } from '../../temporal/connection-settings.ts';
+import { directIfLocal } from '../../temporal/direct-connection.ts';
 import { repeatRequests } from '../../temporal/request-retries.ts';
 import { CliError } from '../context.ts';
 import type { CliContext } from '../context.ts';
@@ -20,7 +21,7 @@ export async function connect(
     connection = Connection.lazy({
       connectTimeout: '10s',
       interceptors: [repeatRequests],
-      ...connectionOptions,
+      ...directIfLocal(connectionOptions),
       ...(readApiKey && { apiKey: readApiKey }),
     });
     await connection.ensureConnected();

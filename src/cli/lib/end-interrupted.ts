@@ -1,5 +1,6 @@
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import type { ClientOptions } from '@temporalio/client';
+import { directIfLocal } from '../../temporal/direct-connection.ts';
 import type * as workflows from '../../workflows/index.ts';
 
 type WorkflowType = keyof typeof workflows;
@@ -33,7 +34,7 @@ export async function endInterrupted(
   own: string,
   say: (line: string) => void,
 ): Promise<void> {
-  const connection = await Connection.connect({ address: server.address });
+  const connection = await Connection.connect(directIfLocal({ address: server.address }));
   const client = new Client({ ...server.options, connection, namespace: server.namespace });
   try {
     const interrupted = (await listRunning(client)).filter(

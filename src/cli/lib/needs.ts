@@ -15,6 +15,7 @@ import { vllmText, withBenchmarkLength } from '../../dev-stack/vllm-settings.ts'
 import { ComparisonFolder, EvaluationFolder } from '../../runs/result-folders.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { runsFolder } from '../../runs/run-overview.ts';
+import { directIfLocal } from '../../temporal/direct-connection.ts';
 import { isObject } from '../../validation/json-schema.ts';
 import { CliError, exitCodes } from '../context.ts';
 
@@ -59,7 +60,7 @@ export async function interruptedNeeds(
     say,
   }: { own: string | null; needs: StackNeeds; home: string; say: (line: string) => void },
 ): Promise<StackNeeds> {
-  const connection = await Connection.connect({ address: server.address });
+  const connection = await Connection.connect(directIfLocal({ address: server.address }));
   const client = new Client({ ...server.options, connection, namespace: server.namespace });
   let all = needs;
   try {

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Connection } from '@temporalio/client';
+import { directIfLocal } from '../../temporal/direct-connection.ts';
 import { choosePort } from '../ports.ts';
 import type { Launch } from '../processes.ts';
 import { serviceFingerprint } from '../record.ts';
@@ -131,7 +132,9 @@ export class TemporalServer implements Service {
   }
 
   async #call(request: (service: Connection['workflowService']) => Promise<unknown>): Promise<void> {
-    const connection = await Connection.connect({ address: this.address, connectTimeout: '2s' });
+    const connection = await Connection.connect(
+      directIfLocal({ address: this.address, connectTimeout: '2s' }),
+    );
     try {
       await connection.withDeadline(Date.now() + 5_000, () => request(connection.workflowService));
     } finally {

@@ -43,8 +43,7 @@ export class WorkerProcess implements Service {
 
   fingerprint(): string {
     const { node, repository, env } = this.#settings;
-    const keys = [env.GENENV_PAYLOAD_KEYS ?? '', env.GENENV_PAYLOAD_KEYS_FILE ?? ''];
-    return serviceFingerprint([node, this.#contract(), keys], [join(repository, 'src')]);
+    return serviceFingerprint([node, this.#contract(), settingsIn(env)], [join(repository, 'src')]);
   }
 
   async launch(): Promise<Launch> {
@@ -88,3 +87,13 @@ export class WorkerProcess implements Service {
     };
   }
 }
+
+/** What a terminal or npm sets anew for each command. */
+const volatile =
+  /^(_|SHLVL|PWD|OLDPWD|INIT_CWD|COLUMNS|LINES|COLOR|TERM|npm_.*|TERM_.*|TMUX.*|WINDOWID|SSH_.*|XDG_SESSION_.*)$/;
+
+/** Keys, endpoints and quotas of an environment: a worker that has others is not adopted. */
+const settingsIn = (env: Record<string, string | undefined>): [string, string | undefined][] =>
+  Object.entries(env)
+    .filter(([name]) => !volatile.test(name))
+    .sort(([left], [right]) => (left < right ? -1 : 1));
