@@ -10,11 +10,11 @@ import type { Phase } from '../runtime/run-once.ts';
 import type { ServerTokens } from '../types/activity-types.ts';
 import type { PolicyVersion, RunState } from '../types/run-state.ts';
 import type { Sampled } from '../types/records.ts';
-import type { Journal } from '../store/journal.ts';
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { compareTexts } from './answer-similarity.ts';
 import type { Compared, TextComparer } from './answer-similarity.ts';
 import { JournaledClient } from './journaled-client.ts';
+import type { ResponseJournal } from './response-journal.ts';
 import type { SamplingUsage } from './journaled-client.ts';
 import { createModelRoutes } from './model-routes.ts';
 
@@ -109,8 +109,8 @@ export async function openCompletionClient(
   const { signal } = dependencies.activityContext();
   const send = <Response>(model: string, request: () => Promise<Response>): Promise<Response> =>
     resendIfPolicyMissing(request, (isDamaged) => publish(model, isDamaged));
-  let logprobs: Journal<number[]> | undefined;
-  let comparisons: Journal<Compared> | undefined;
+  let logprobs: ResponseJournal<number[]> | undefined;
+  let comparisons: ResponseJournal<Compared> | undefined;
   const contextLength = await recordedContextLengths(client, (model) =>
     send(model, () => routes.to(model).client.contextLength(model, signal)),
   );
@@ -131,14 +131,14 @@ export async function openCompletionClient(
             `experiment: evaluation.exact: got true; a server of serving.type "${serving.type}" gives no ` +
               'probabilities of whole answers',
           );
-        logprobs ??= await client.openJournal<number[]>('logprobs.jsonl');
-        return client.completeFrom(logprobs, (stop) => server.completionLogprobs!(request, stop));
+        logprobs ??= await client.openResponses<number[]>('logprobs.jsonl');
+        return client.completeFrom(logprobs, request, (stop) => server.completionLogprobs!(request, stop));
       }),
     compare: async (pairs) => {
       const { embeddings } = routes;
       if (embeddings === undefined) throw new Error('texts are compared in a run without world.similarity');
-      comparisons ??= await client.openJournal<Compared>('comparisons.jsonl');
-      const { similarities, promptTokens: read } = await client.completeFrom(comparisons, (stop) =>
+      comparisons ??= await client.openResponses<Compared>('comparisons.jsonl');
+      const { similarities, promptTokens: read } = await client.completeFrom(comparisons, pairs, (stop) =>
         compareTexts(embeddings.client, embeddings.model, pairs, stop),
       );
       embeddings.record(read);

@@ -8,6 +8,8 @@ import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.t
 import type { Phase } from '../runtime/run-once.ts';
 import { Journal } from '../store/journal.ts';
 import type { JournalOptions } from '../store/journal.ts';
+import { ResponseJournal } from './response-journal.ts';
+import type { ResponseLine } from './response-journal.ts';
 
 /** Tokens of all responses, recorded ones included, and failed requests over all attempts at the phase. */
 export interface SamplingUsage {
@@ -49,7 +51,8 @@ interface FailedRequest {
 /**
  * A client whose responses survive the process: each is on disk before the next request is sent, and a retry
  * of the phase gets the recorded ones first. So requests must follow from the phase's input and from earlier
- * responses alone, and come one after another: a retry makes the same ones in the same order. Once a newer
+ * responses alone, and come one after another: a retry makes the same ones in the same order. From the first one that
+ * differs on, responses are requested anew. Once a newer
  * attempt has claimed the work folder, this one can record nothing more.
  */
 export class JournaledClient<Request, Response> implements AsyncDisposable {
@@ -57,7 +60,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
   readonly #context: ActivityContext;
   readonly #options: JournaledClientOptions<Request, Response>;
   readonly #journals: WorkJournals;
-  readonly #responses: Journal<Response>;
+  readonly #responses: ResponseJournal<Response>;
   #failures: Journal<FailedRequest> | undefined;
   #completed = 0;
   /** Responses to this attempt. */
@@ -68,7 +71,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
     context: ActivityContext,
     options: JournaledClientOptions<Request, Response>,
     journals: WorkJournals,
-    responses: Journal<Response>,
+    responses: ResponseJournal<Response>,
   ) {
     this.#context = context;
     this.#options = options;
@@ -83,7 +86,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
     options: JournaledClientOptions<Request, Response>,
   ): Promise<JournaledClient<Request, Response>> {
     const journals = await WorkJournals.claim(work, onDamage);
-    const responses = await journals.open<Response>(options.responses);
+    const responses = await journals.openResponses<Response>(options.responses);
     const client = new JournaledClient(activityContext(), options, journals, responses);
     if (options.failures !== undefined) {
       client.#failures = await journals.open<FailedRequest>(options.failures);
@@ -103,7 +106,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
    * @throws what `send` throws, Superseded, StoreUnavailable; the signal's reason if it is aborted
    */
   async complete(request: Request): Promise<Response> {
-    const response = this.#responses.entries.shift() ?? (await this.#sendAndRecord(request));
+    const response = (await this.#responses.take(request)) ?? (await this.#sendAndRecord(request));
     this.#completed += 1;
     this.usage.tokens += this.#options.countTokens?.(response) ?? 0;
     this.usage.promptTokens += this.#options.countPromptTokens?.(response) ?? 0;
@@ -116,15 +119,16 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
    * @throws as `complete` does
    */
   async completeFrom<Other>(
-    journal: Journal<Other>,
+    journal: ResponseJournal<Other>,
+    request: unknown,
     send: (signal: AbortSignal) => Promise<Other>,
   ): Promise<Other> {
-    const recorded = journal.entries.shift();
+    const recorded = await journal.take(request);
     if (recorded !== undefined) return recorded;
     const { signal } = this.#context;
     signal.throwIfAborted();
     const response = await this.#counted(() => send(signal));
-    await journal.append(response);
+    await journal.append(request, response);
     this.#answered += 1;
     this.#context.heartbeat({ answered: this.#answered });
     this.#lastHeartbeatAt = Date.now();
@@ -134,6 +138,11 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
   /** Another journal in the same work folder, under the same fencing token; closed with this client. */
   openJournal<Entry>(file: string): Promise<Journal<Entry>> {
     return this.#journals.open<Entry>(file);
+  }
+
+  /** A journal for `completeFrom`, in the same work folder. */
+  openResponses<Other>(file: string): Promise<ResponseJournal<Other>> {
+    return this.#journals.openResponses<Other>(file);
   }
 
   async close(): Promise<void> {
@@ -147,7 +156,7 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
   async #sendAndRecord(request: Request): Promise<Response> {
     this.#context.signal.throwIfAborted();
     const response = await this.#counted(() => this.#options.send(request, this.#context.signal));
-    await this.#responses.append(response);
+    await this.#responses.append(request, response);
     this.#answered += 1;
     const { heartbeatDetails } = this.#options;
     if (heartbeatDetails !== undefined) {
@@ -178,10 +187,10 @@ export class JournaledClient<Request, Response> implements AsyncDisposable {
 /** Journals in a phase's work folder, all under one fencing token. */
 class WorkJournals {
   readonly #folder: string;
-  readonly #options: JournalOptions;
+  readonly #options: JournalOptions & Pick<PhaseStorage, 'onDamage'>;
   readonly #opened: Pick<Journal<never>, 'close'>[] = [];
 
-  private constructor(folder: string, options: JournalOptions) {
+  private constructor(folder: string, options: JournalOptions & Pick<PhaseStorage, 'onDamage'>) {
     this.#folder = folder;
     this.#options = options;
   }
@@ -202,6 +211,10 @@ class WorkJournals {
       await this.close();
       throw error;
     }
+  }
+
+  async openResponses<Response>(file: string): Promise<ResponseJournal<Response>> {
+    return new ResponseJournal(await this.open<ResponseLine<Response>>(file), this.#options.onDamage);
   }
 
   async close(): Promise<void> {

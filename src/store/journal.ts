@@ -24,11 +24,19 @@ export class Journal<T> {
   readonly entries: T[];
   readonly #file: FileHandle;
   readonly #assertCurrent: () => Promise<void>;
+  /** Where each of the entries begins in the file. */
+  readonly #starts: readonly number[];
   readonly #mutex = new Mutex();
 
-  private constructor(path: string, entries: T[], file: FileHandle, assertCurrent: () => Promise<void>) {
+  private constructor(
+    path: string,
+    { entries, starts }: { entries: T[]; starts: readonly number[] },
+    file: FileHandle,
+    assertCurrent: () => Promise<void>,
+  ) {
     this.path = path;
     this.entries = entries;
+    this.#starts = starts;
     this.#file = file;
     this.#assertCurrent = assertCurrent;
   }
@@ -44,11 +52,11 @@ export class Journal<T> {
       const file = await openToAppend(absolute);
       try {
         const data = await readOpened(file, absolute, MAX_LINES_BYTES);
-        const { entries, length, problem } = parseJournal(data);
+        const { entries, starts, length, problem } = parseJournal(data);
         if (problem !== undefined) onDamage({ file: absolute, problem });
         if (length < data.length) await file.truncate(length);
         await syncFolder(dirname(absolute));
-        return new Journal(absolute, entries as T[], file, assertCurrent);
+        return new Journal(absolute, { entries: entries as T[], starts }, file, assertCurrent);
       } catch (error) {
         await file.close();
         throw error;
@@ -65,6 +73,20 @@ export class Journal<T> {
     await this.#mutex.runExclusive(async () => {
       await this.#assertCurrent();
       await withDiskErrors(this.path, () => this.#write(`${sha256(text)} ${text}\n`));
+    });
+  }
+
+  /**
+   * Cuts the file from this entry on, and all that was appended.
+   * @throws StoreUnavailable, and what `assertCurrent` throws
+   */
+  async cutFrom(index: number): Promise<void> {
+    await this.#mutex.runExclusive(async () => {
+      await this.#assertCurrent();
+      await withDiskErrors(this.path, async () => {
+        await this.#file.truncate(this.#starts[index]);
+        await this.#file.sync();
+      });
     });
   }
 
@@ -86,18 +108,25 @@ export class Journal<T> {
   }
 }
 
-function parseJournal(data: Buffer): { entries: unknown[]; length: number; problem?: string } {
+function parseJournal(data: Buffer): {
+  entries: unknown[];
+  starts: number[];
+  length: number;
+  problem?: string;
+} {
   const entries: unknown[] = [];
+  const starts: number[] = [];
   let length = 0;
   for (let end = data.indexOf('\n'); end !== -1; end = data.indexOf('\n', length)) {
     const line = data.subarray(length, end);
     const entry = line.subarray(65);
     if (line.toString('latin1', 0, 65) !== `${sha256(entry)} `) {
       const lost = `it and what follows (${data.length - length} bytes) is cut and done again`;
-      return { entries, length, problem: `line ${entries.length + 1} is damaged; ${lost}` };
+      return { entries, starts, length, problem: `line ${entries.length + 1} is damaged; ${lost}` };
     }
     entries.push(JSON.parse(entry.toString('utf8')));
+    starts.push(length);
     length = end + 1;
   }
-  return { entries, length };
+  return { entries, starts, length };
 }

@@ -14,7 +14,17 @@ type Response = { text: string };
 /** A line of a journal on disk, as runs of earlier versions left it. */
 const line = (json: string): string => `${createHash('sha256').update(json).digest('hex')} ${json}\n`;
 
-async function someWork() {
+const unexpected = (damage: { problem: string }): void => {
+  throw new Error(damage.problem);
+};
+
+/** A line that has the hash of its request, which is the text itself. */
+const recorded = (text: string): string =>
+  line(
+    `{"request_hash":"${createHash('sha256').update(JSON.stringify(text)).digest('hex')}","response":{"text":"${text}"}}`,
+  );
+
+async function someWork(onDamage = unexpected) {
   const key = { experiment: 'some', epoch: 1, phase: 'roll-out', inputHash: '0'.repeat(64) };
   const work: WorkFolder = await openWork(await memoryFolder(), key);
   const sent: string[] = [];
@@ -32,9 +42,7 @@ async function someWork() {
           isWorkerStopping: () => false,
           isSuperseded: () => false,
         }),
-        onDamage: (damage) => {
-          throw new Error(damage.problem);
-        },
+        onDamage,
       },
       () => Promise.resolve(work),
       {
@@ -69,13 +77,32 @@ describe('a journaled client', () => {
       await client.complete('a');
       await client.complete('bb');
     }
-    expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(line('{"text":"a"}') + line('{"text":"bb"}'));
+    expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(recorded('a') + recorded('bb'));
     await using client = await open();
     const responses = [await client.complete('a'), await client.complete('bb'), await client.complete('ccc')];
     expect(responses).toEqual([{ text: 'a' }, { text: 'bb' }, { text: 'ccc' }]);
     expect(client.usage).toEqual({ tokens: 6, promptTokens: 60, retried: 0 });
     expect(sent).toEqual(['a', 'bb', 'ccc']);
     expect(heartbeats).toEqual([{ requests: 1 }, { requests: 2 }, { requests: 3 }]);
+  });
+
+  it('requests anew what follows from the first line of another request', async () => {
+    const damages: string[] = [];
+    const { open, sent, path } = await someWork(({ problem }) => void damages.push(problem));
+    await writeFile(path('requests.jsonl'), recorded('a') + recorded('b') + recorded('b') + recorded('c'));
+    {
+      await using client = await open();
+      const answers = [];
+      for (const request of ['a', 'b', 'c', 'd']) answers.push((await client.complete(request)).text);
+      expect(answers).toEqual(['a', 'b', 'c', 'd']);
+    }
+    expect(sent).toEqual(['c', 'd']);
+    expect(damages).toEqual(['line 3 answers another request; it and what follows is cut and done again']);
+    const whole = ['a', 'b', 'c', 'd'].map(recorded).join('');
+    expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(whole);
+    await using again = await open();
+    for (const request of ['a', 'b', 'c', 'd']) await again.complete(request);
+    expect(sent).toHaveLength(2);
   });
 
   it('takes up the journals of an earlier version', async () => {

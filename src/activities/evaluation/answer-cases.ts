@@ -197,7 +197,7 @@ class AnswerSession implements AsyncDisposable {
       maxTokens: 512,
     });
     return (id, step, question) =>
-      this.once(`${id}/judge/${step}`, async () => {
+      this.once(`${id}/judge/${step}/${hashOf(question)}`, async () => {
         const seeded = { question, seed: deriveSeed(seed, this.#suite, 'judge', id, step) };
         const [answer] = await client.answer([seeded], this.signal);
         return answer!;
