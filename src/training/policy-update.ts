@@ -227,8 +227,8 @@ const queueText = (reason: string, position: number | undefined): string =>
   position === undefined ? reason : `${reason}, position ${position}`;
 
 /**
- * Whether the initial policy is the model with its adapter switched off: a new adapter changes nothing, unless a warm-up
- * trains it, or the model's folder is an adapter itself.
+ * Whether the initial policy is the model with its adapter switched off: a new adapter changes nothing, unless a
+ * warm-up trains it, or the model's folder is an adapter itself.
  */
 async function isModelWithoutAdapter(model: ModelSettings): Promise<boolean> {
   if (model.type === 'scratch' || model.adapter === null || model.warmUp) return false;

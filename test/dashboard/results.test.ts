@@ -30,7 +30,7 @@ afterAll(async () => {
 describe('a comparison', () => {
   test('has what was asked beforehand, its claims and its runs', async () => {
     const published = JSON.parse(await readFile('docs/results-steps-p02.json', 'utf8')) as Summary;
-    const [censored, known] = published.primary;
+    const [censored, measured] = published.primary;
     censored!.difference = { ...censored!.difference!, low: null, high: null, isCensored: true };
     const folder = new ComparisonFolder(join(home, 'comparisons'), 'steps');
     await folder.write(parseComparison(experimentFile('compare-steps-p02')));
@@ -41,7 +41,7 @@ describe('a comparison', () => {
     );
     expect(summary?.primary.slice(0, 2).map(({ difference }) => difference)).toEqual([
       '–',
-      differenceText({ ...known!.difference!, p: known!.p, adjusted: null }),
+      differenceText({ ...measured!.difference!, p: measured!.p, adjusted: null }),
     ]);
     expect(summary?.claims).toEqual(published.claims);
     expect([arms.length, seeds.length]).toEqual([18, 6]);

@@ -98,8 +98,8 @@ describe('a journaled client', () => {
     }
     expect(sent).toEqual(['c', 'd']);
     expect(damages).toEqual(['line 3 answers another request; it and what follows is cut and done again']);
-    const whole = ['a', 'b', 'c', 'd'].map(recorded).join('');
-    expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(whole);
+    const lines = ['a', 'b', 'c', 'd'].map(recorded).join('');
+    expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(lines);
     await using again = await open();
     for (const request of ['a', 'b', 'c', 'd']) await again.complete(request);
     expect(sent).toHaveLength(2);

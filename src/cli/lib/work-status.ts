@@ -106,7 +106,8 @@ const titles: Readonly<Record<WorkKind, string>> = {
 };
 
 /**
- * A table for each kind that there is, and under each row its command, in at most 110 columns but for a long one of a night.
+ * A table for each kind that there is, and under each row its command, in at most 110 columns but for a long one of a
+ * night.
  * @param options that name the server, for the commands
  */
 export function workTables(all: readonly WorkStatus[], options: TemporalOptions): string {
