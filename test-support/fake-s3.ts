@@ -5,8 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { Bucket } from '../src/store/bucket.ts';
 import { sha256Base64 } from '../src/store/canonical-json.ts';
 
-/** What becomes of a request: its answer is lost after it was done, the server is busy, or it cuts the body short. */
-export type S3Fault = 'lost' | 'busy' | 'conflict' | 'cut';
+/**
+ * What becomes of a request: its answer is lost after it was done, the server is busy or silent, or it cuts the body
+ * short.
+ */
+export type S3Fault = 'lost' | 'busy' | 'conflict' | 'cut' | 'silent';
 export type S3Request = { method: string; key: string; query: URLSearchParams };
 export type S3Answer = { status: number; headers?: Record<string, string | number>; data?: Buffer };
 
@@ -46,9 +49,9 @@ export class FakeS3 implements AsyncDisposable {
   }
 
   /** A client whose bucket is this one. @param prefix before its keys @param maxAttempts of each request */
-  bucket(prefix = '', maxAttempts = 6): Bucket {
+  bucket(prefix = '', maxAttempts = 6, answerMs?: number): Bucket {
     const client = { credentials: fakeCredentials, maxAttempts };
-    return new Bucket({ bucket: 'runs', prefix, endpoint: this.endpoint }, client);
+    return new Bucket({ bucket: 'runs', prefix, endpoint: this.endpoint }, client, answerMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -69,6 +72,7 @@ export class FakeS3 implements AsyncDisposable {
       send(response, name, fault);
       return;
     }
+    if (fault === 'silent') return;
     if (fault === 'busy' || fault === 'conflict') {
       const { status, code } = refusals[fault];
       send(response, name, this.#withRequestId(problem(status, code)));

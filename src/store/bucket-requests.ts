@@ -1,7 +1,15 @@
 /** Requests to a bucket, as one client sends them: with growing pauses, conditions and checksums. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import type { _Object, HeadObjectCommandOutput, S3ClientConfig } from '@aws-sdk/client-s3';
+import type {
+  $Command,
+  _Object,
+  HeadObjectCommandOutput,
+  S3ClientConfig,
+  S3ClientResolvedConfig,
+  ServiceInputTypes,
+  ServiceOutputTypes,
+} from '@aws-sdk/client-s3';
 import { bucketError, hasRequestId, isMissing, statusOf } from './bucket-errors.ts';
 import { sha256Base64 } from './canonical-json.ts';
 
@@ -23,23 +31,57 @@ export const MAX_ATTEMPTS = 6;
 /** Tries of a conditional write whose answer says that another one is under way, and of a download. */
 export const MAX_TRIES = 20;
 
+/**
+ * How long a request is waited for, all its tries together: less than the shortest time after which an attempt is given
+ * up, so that a bucket that is silent is an outage, which is waited for, and no lost attempt.
+ */
+const ANSWER_MS = 8_000;
+/** The slowest connection on which a body is waited for, in bytes a millisecond. */
+const LEAST_RATE = 256;
+
 /** Where a command goes. */
 export type Place = { Bucket: string; Key: string };
 
 /** Every method throws StoreUnavailable once the client has tried for a while. */
 export class BucketRequests {
-  readonly client: S3Client;
+  readonly #client: S3Client;
   readonly #settings: BucketSettings;
+  readonly #answerMs: number;
 
-  constructor(settings: BucketSettings, client: S3ClientConfig) {
+  constructor(settings: BucketSettings, client: S3ClientConfig, answerMs = ANSWER_MS) {
     this.#settings = settings;
-    this.client = new S3Client({
+    this.#answerMs = answerMs;
+    this.#client = new S3Client({
       region: settings.region ?? 'us-east-1',
       ...(settings.endpoint !== undefined && { endpoint: settings.endpoint, forcePathStyle: true }),
       maxAttempts: MAX_ATTEMPTS,
-      requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
+      // A body that stalls is cut before the attempt is given up.
+      requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 },
       ...client,
     });
+  }
+
+  /**
+   * Sends a command, and waits until its answer begins.
+   * @param times how much longer than others it may take, apart from the bytes that it sends
+   */
+  ask<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+    command: $Command<Input, Output, S3ClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
+    times = 1,
+  ): Promise<Output> {
+    const { Body } = command.input as { Body?: unknown };
+    const bytes = Body instanceof Uint8Array ? Body.length : 0;
+    const limitMs = times * this.#answerMs + bytes / LEAST_RATE;
+    const overdue = new AbortController();
+    const timer = setTimeout(() => overdue.abort(), limitMs);
+    return this.#client
+      .send(command, { abortSignal: overdue.signal })
+      .catch((error: unknown) => {
+        if (!overdue.signal.aborted) throw error;
+        const problem = new Error(`no answer within ${(limitMs / 1000).toFixed(1)} s`, { cause: error });
+        throw Object.assign(problem, { name: 'TimeoutError' });
+      })
+      .finally(() => clearTimeout(timer));
   }
 
   /** Address of the bucket and its prefix, or of a key, for people. */
@@ -72,7 +114,7 @@ export class BucketRequests {
     return this.send(key, async (place) => {
       try {
         const condition = { IfNoneMatch: '*' };
-        await this.client.send(new PutObjectCommand({ ...place, ...bodyOf(data), ...condition }));
+        await this.ask(new PutObjectCommand({ ...place, ...bodyOf(data), ...condition }));
         return 'created';
       } catch (error) {
         return this.refusal(error, tries);
@@ -82,7 +124,7 @@ export class BucketRequests {
 
   /** Writes an object, whatever there is. */
   async put(key: string, data: Uint8Array): Promise<void> {
-    await this.send(key, (place) => this.client.send(new PutObjectCommand({ ...place, ...bodyOf(data) })));
+    await this.send(key, (place) => this.ask(new PutObjectCommand({ ...place, ...bodyOf(data) })));
   }
 
   /**
@@ -92,13 +134,13 @@ export class BucketRequests {
   async measure(key: string): Promise<BucketEntry | undefined> {
     return this.send(key, async (place) => {
       try {
-        return measuredEntry(key, await this.client.send(new HeadObjectCommand(place)));
+        return measuredEntry(key, await this.ask(new HeadObjectCommand(place)));
       } catch (error) {
         if (statusOf(error) !== 404) throw error;
         if (hasRequestId(error)) return undefined;
       }
       try {
-        const { Body, ...facts } = await this.client.send(new GetObjectCommand(place));
+        const { Body, ...facts } = await this.ask(new GetObjectCommand(place));
         (Body as unknown as { destroy(): void }).destroy();
         return measuredEntry(key, facts);
       } catch (error) {

@@ -24,6 +24,8 @@ export type OnTransferred = (progress: { file: string; bytes: number }) => void;
 const PART_BYTES = 8 << 20;
 /** An object that is put again and is older than this is written again: retention spares what is new. */
 const RENEWAL_MS = 3_600_000;
+/** Times that the last request of an upload in parts may take of what others may. */
+const COMPLETING = 6;
 
 export type SendingOptions = { onTransferred?: OnTransferred | undefined; signal?: AbortSignal };
 
@@ -68,24 +70,21 @@ async function sendParts(
   for (let tries = 1; ; tries += 1) {
     const outcome = await requests.send(key, async (place) => {
       const algorithm = { ChecksumAlgorithm: 'SHA256' } as const;
-      const { UploadId } = await requests.client.send(
-        new CreateMultipartUploadCommand({ ...place, ...algorithm }),
-      );
+      const { UploadId } = await requests.ask(new CreateMultipartUploadCommand({ ...place, ...algorithm }));
       try {
         const parts: CompletedPart[] = [];
         for (let from = 0; from < size; from += PART_BYTES) {
           const PartNumber = parts.length + 1;
           const part = { ...place, UploadId, PartNumber, ...bodyOf(await read(from)) };
-          const { ETag } = await requests.client.send(new UploadPartCommand(part));
+          const { ETag } = await requests.ask(new UploadPartCommand(part));
           parts.push({ PartNumber, ETag, ChecksumSHA256: part.ChecksumSHA256 });
         }
         const upload = { ...place, UploadId, MultipartUpload: { Parts: parts } };
-        await requests.client.send(new CompleteMultipartUploadCommand(upload));
+        // The server puts the parts together first.
+        await requests.ask(new CompleteMultipartUploadCommand(upload), COMPLETING);
         return 'created';
       } catch (error) {
-        await requests.client
-          .send(new AbortMultipartUploadCommand({ ...place, UploadId }))
-          .catch(() => undefined);
+        await requests.ask(new AbortMultipartUploadCommand({ ...place, UploadId })).catch(() => undefined);
         return requests.refusal(error, tries);
       }
     });
@@ -161,7 +160,7 @@ async function openObject(
   return requests.send(key, async (place) => {
     try {
       const range = from === 0 ? {} : { Range: `bytes=${from}-` };
-      const { Body } = await requests.client.send(new GetObjectCommand({ ...place, ...range }));
+      const { Body } = await requests.ask(new GetObjectCommand({ ...place, ...range }));
       return Body as unknown as AsyncIterable<Buffer>;
     } catch (error) {
       if (isMissing(error)) return undefined;

@@ -20,8 +20,9 @@ export class Bucket {
   readonly #requests: BucketRequests;
   readonly #transfers = new Semaphore(MAX_TRANSFERS);
 
-  constructor(settings: BucketSettings, client: S3ClientConfig = {}) {
-    this.#requests = new BucketRequests(settings, client);
+  /** @param answerMs how long an answer is waited for */
+  constructor(settings: BucketSettings, client: S3ClientConfig = {}, answerMs?: number) {
+    this.#requests = new BucketRequests(settings, client, answerMs);
   }
 
   /** Address of the bucket and its prefix, or of a key, for people. */
@@ -54,14 +55,20 @@ export class Bucket {
     return this.#requests.send(key, async (place) => {
       const command = new GetObjectCommand({ ...place, ChecksumMode: 'ENABLED' });
       for (let tries = 1; ; tries += 1) {
-        try {
-          const { Body, ContentLength = 0 } = await this.#requests.client.send(command);
-          if (ContentLength <= limit) return Buffer.from(await Body!.transformToByteArray());
+        const answer = await this.#requests.ask(command).catch((error: unknown) => {
+          if (isMissing(error)) return undefined;
+          throw error;
+        });
+        if (answer === undefined) return undefined;
+        const { Body, ContentLength = 0 } = answer;
+        if (ContentLength > limit) {
           (Body as unknown as { destroy(): void }).destroy();
           const problem = `it has ${ContentLength} bytes, at most ${limit} are read`;
           throw new InvalidArtifact(this.address(key), problem);
+        }
+        try {
+          return Buffer.from(await Body!.transformToByteArray());
         } catch (error) {
-          if (isMissing(error)) return undefined;
           // The client tries a request again, but not the body of its answer.
           if (!isCut(error) || tries >= MAX_ATTEMPTS) throw error;
           await sleep(pauseMs(tries));
@@ -94,7 +101,7 @@ export class Bucket {
 
   /** Removes an object; nothing if there is none. */
   async remove(key: string): Promise<void> {
-    await this.#requests.send(key, (place) => this.#requests.client.send(new DeleteObjectCommand(place)));
+    await this.#requests.send(key, (place) => this.#requests.ask(new DeleteObjectCommand(place)));
   }
 
   /**
@@ -124,7 +131,7 @@ export class Bucket {
     let token: string | undefined;
     do {
       const page = await this.#requests.send(prefix, ({ Bucket }) =>
-        this.#requests.client.send(
+        this.#requests.ask(
           new ListObjectsV2Command({
             Bucket,
             Prefix: this.#requests.path(prefix),

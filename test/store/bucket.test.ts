@@ -58,6 +58,21 @@ test('a server that stays busy is an error that can be tried again, without cred
   expect(String(error)).not.toContain('secret');
 });
 
+test.each(['read', 'measure', 'create', 'list', 'hash'] as const)(
+  'a server that is silent is an error that can be tried again, soon: %s',
+  async (method) => {
+    await using s3 = await FakeS3.start();
+    s3.fault = () => 'silent';
+    const bucket = s3.bucket('', 6, 200);
+    const error = await bucket[method]('a', text('a') as never).catch((thrown: unknown) => thrown);
+    const cause = expect.objectContaining({
+      message: expect.stringContaining('no answer within 0.2 s'),
+    }) as unknown;
+    expect(error).toMatchObject({ name: 'StoreUnavailable', retryable: true, cause });
+    expect(Object.values(s3.counts)).toEqual([1]);
+  },
+);
+
 test('lists and folders follow all pages, below the prefix', async () => {
   await using s3 = await FakeS3.start();
   const bucket = s3.bucket('p');
