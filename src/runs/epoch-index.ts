@@ -84,19 +84,21 @@ const indexFile = (runPath: string, epoch: number): string =>
  * Writes the index of an epoch into the run's folder: what a table of its tasks shows, and where the records of
  * each stand in their files. It is made from them alone, and holds for one ledger line.
  * @param line hash of the epoch's ledger line
+ * @param onFile called as each of its large files is begun
  * @throws InvalidArtifact for records that are missing or damaged, StoreUnavailable
  */
 export async function writeEpochIndex(
   runPath: string,
   { epoch, line, outputs }: { epoch: number; line: string; outputs: EpochFiles },
   store: ObjectStore,
+  onFile: (file: number) => void = () => undefined,
 ): Promise<void> {
   const { tasks = null, scores = null, decisions = null, rewards = null, traces = [] } = outputs;
   const files = { tasks, scores, decisions, rewards, traces };
   const file = indexFile(runPath, epoch);
   const staged = await StagedFile.open(dirname(file));
   try {
-    await writeRecords(staged, indexLines({ version: 2, line, files }, store));
+    await writeRecords(staged, indexLines({ version: 2, line, files }, store, onFile));
     await staged.commit(file);
   } finally {
     await staged.discard();
@@ -132,12 +134,13 @@ export async function readEpochIndex(
 async function* indexLines(
   head: { version: 2; line: string; files: IndexedFiles },
   store: ObjectStore,
+  onFile: (file: number) => void,
 ): AsyncGenerator<object> {
   yield head;
   const { tasks, scores, decisions, rewards, traces } = head.files;
   if (tasks === null) return;
-  const rewardSpans = await spansByTask(rewards === null ? [] : [rewards], store);
-  const traceSpans = await spansByTask(traces, store);
+  const rewardSpans = await spansByTask(rewards === null ? [] : [rewards], store, onFile);
+  const traceSpans = await spansByTask(traces, store, onFile);
   const placedTasks = placedRecords<TaskRecord>(tasks, store);
   const rows =
     scores === null || decisions === null
@@ -169,14 +172,20 @@ async function* inRows<T>(items: AsyncIterable<T>): AsyncGenerator<[T, undefined
 }
 
 /** File, offset and bytes of each run of records that stand together, one after the other, by task. */
-async function spansByTask(refs: readonly FileRef[], store: ObjectStore): Promise<Map<string, number[]>> {
+async function spansByTask(
+  refs: readonly FileRef[],
+  store: ObjectStore,
+  onFile: (file: number) => void,
+): Promise<Map<string, number[]>> {
   const spans = new Map<string, number[]>();
-  for (const [file, ref] of refs.entries())
+  for (const [file, ref] of refs.entries()) {
+    onFile(file);
     for await (const [id, [offset, bytes]] of taskSpans(await store.localPath(ref))) {
       const earlier = spans.get(id);
       if (earlier === undefined) spans.set(id, [file, offset, bytes]);
       else earlier.push(file, offset, bytes);
     }
+  }
   return spans;
 }
 

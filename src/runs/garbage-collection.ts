@@ -100,7 +100,10 @@ export async function collectGarbage(
 
 type Add = (kind: GarbageKind, path: string, limits?: { before?: number }) => Promise<void>;
 
-/** Work is finished if its key is recorded, or if it is old and its epoch was committed. */
+/**
+ * Work is finished if its key is recorded, or if it is old and its epoch was committed. What other work names stays: an
+ * epoch may be run again, and a measurement of one that is committed may wait in a queue for days.
+ */
 async function addWork(
   { root }: ObjectStore,
   { keys, committed, live, prunable }: References,
@@ -109,8 +112,13 @@ async function addWork(
 ): Promise<void> {
   const recorded = new Set(keys.map(({ key }) => workPath(root, key)));
   for (const { path, experiment, epoch } of await scanWork(root)) {
-    if (recorded.has(path)) await add('work', path);
-    else if (epoch <= (committed.get(experiment) ?? -1)) await add('work', path, { before: oldest });
+    if (recorded.has(path)) {
+      await add('work', path);
+      continue;
+    }
+    const isCommitted = epoch <= (committed.get(experiment) ?? -1);
+    if (isCommitted && ((await measureWork(path))?.mtimeMs ?? 0) <= oldest)
+      await add('work', path, { before: oldest });
     else {
       for (const uri of await urisInWork(path)) {
         live.add(uri);

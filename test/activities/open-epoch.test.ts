@@ -285,10 +285,13 @@ describe('a fork', () => {
     const first = await run.epochs(1);
     await run.epochs(2);
     const plan = await asFork(run, forkFile({ epochs: 3, difficulty: { alpha: 0.4 } }));
+    const fork = run.dependencies.runFolder('fork');
+    // A rewind to its start that was killed: what is run from here on must not be cut by its completion.
+    await fork.appendEvent({ type: 'rewinding', epoch: 1, set: {} });
     const { last, ...opened } = await run.activities.openEpoch(openInput('fork'));
     expect(last).toEqual(first);
+    expect((await fork.events()).at(-1)).toMatchObject({ type: 'resumed', epoch: 1 });
     await plainEpoch(run.activities, { ...plan, ...opened }, last!);
-    const fork = run.dependencies.runFolder('fork');
     const { ledger } = (await fork.open<LedgerEntry>())!;
     const [line] = await ledger.read();
     expect(line).toMatchObject({

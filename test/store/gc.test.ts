@@ -217,15 +217,18 @@ describe('what nobody needs', () => {
         join(unfinished.path, 'job.json'),
         JSON.stringify({ batch: made.store.path(batch), trainer_state: made.store.path(old1) }),
       );
-      await Promise.all([made.store.path(batch), unfinished.path].map(old));
+      const waiting = await made.store.putRecords([{ batch: 2 }]);
+      const waitingJob = join(abandoned.path, 'job.json');
+      await writeFile(waitingJob, JSON.stringify({ batch: made.store.path(waiting) }));
+      await Promise.all([made.store.path(batch), made.store.path(waiting), unfinished.path].map(old));
       const report = await collectGarbage(made.store, [run], { keep: newest });
       expect(report.bytes.work).toBe(100 + claimed);
-      await made.store.checkAll([batch, old1]);
+      await made.store.checkAll([batch, old1, waiting]);
       await expect(stat(finished.path)).rejects.toThrow('ENOENT');
       await stat(unfinished.path);
       await stat(abandoned.path);
       const age = async () => {
-        for (const path of ['fence/1', 'fence', '']) await old(join(abandoned.path, path));
+        for (const path of ['fence/1', 'fence', 'job.json', '']) await old(join(abandoned.path, path));
       };
       await abandoned.claim();
       await age();

@@ -77,7 +77,10 @@ export function createCommitEpoch(dependencies: Dependencies) {
       time: seconds,
     });
     // The dashboard makes it again where it is missing, so nothing depends on it.
-    await writeEpochIndex(folder.path, { epoch, line, outputs }, dependencies.store).catch(() => undefined);
+    const { heartbeat } = dependencies.activityContext();
+    await writeEpochIndex(folder.path, { epoch, line, outputs }, dependencies.store, (file) =>
+      heartbeat({ indexing: file }),
+    ).catch(() => undefined);
     const messages = await epochMessages(experiment, metrics, recordsOf(dependencies.store, outputs), () =>
       dependencies.loadWorld(experiment.world),
     );

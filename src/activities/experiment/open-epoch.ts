@@ -1,5 +1,6 @@
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { cutLedger } from '../../runs/cut-ledger.ts';
+import { lastTurn } from '../../runs/last-turn.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import type { LedgerEntry } from '../../runs/ledger-entry.ts';
 import type { OpenedRun, RunFolder } from '../../runs/run-folder.ts';
@@ -35,7 +36,7 @@ export function createOpenEpoch(dependencies: Dependencies) {
     const last = verifiesArtifacts
       ? await findLastIntactEpoch(dependencies, folder, run, lines)
       : lastEpoch(run, lines);
-    if (verifiesArtifacts && lines.length > 0)
+    if (verifiesArtifacts && (lines.length > 0 || (await isRewinding(folder))))
       await folder.appendEvent({ type: 'resumed', epoch: last?.epoch ?? null });
     else if (lastCommittedEpoch !== null && last !== null && last.epoch !== lastCommittedEpoch)
       await folder.appendEvent({ type: 'moved', from: lastCommittedEpoch, epoch: last.epoch });
@@ -50,6 +51,10 @@ export function createOpenEpoch(dependencies: Dependencies) {
     return { run: { id, experiment: await store.putJson(experiment) }, settings: within.settings, last };
   };
 }
+
+/** Whether a rewind, which may have left no line, was the last that is noted: it must not be completed later. */
+const isRewinding = async (folder: RunFolder): Promise<boolean> =>
+  lastTurn(await folder.events())?.type === 'rewinding';
 
 /** The ledger's lines. A damaged line and all after it are cut off first; those epochs run again. */
 async function readIntactLines(folder: RunFolder, run: OpenedLedger): Promise<LedgerLine<LedgerEntry>[]> {
