@@ -106,7 +106,7 @@ describe('a training job', { timeout: 30_000 }, () => {
     controller.abort(new Error('cancelled'));
     await first;
     const second = job.run();
-    await expect.poll(async () => (await job.starts()).length).toBe(2);
+    await started(job, 2);
     const late = { fence: 1, reason: 'superseded', message: 'claim 2 is higher' };
     await job.write('exit.json', seal(late));
     // Several polls of the worker.
