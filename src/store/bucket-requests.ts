@@ -37,7 +37,7 @@ export const MAX_TRIES = 20;
  */
 const ANSWER_MS = 8_000;
 /** The slowest connection on which a body is waited for, in bytes a millisecond. */
-const LEAST_RATE = 256;
+const LEAST_RATE = 32;
 
 /** Where a command goes. */
 export type Place = { Bucket: string; Key: string };
@@ -78,7 +78,9 @@ export class BucketRequests {
       .send(command, { abortSignal: overdue.signal })
       .catch((error: unknown) => {
         if (!overdue.signal.aborted) throw error;
-        const problem = new Error(`no answer within ${(limitMs / 1000).toFixed(1)} s`, { cause: error });
+        const problem = new Error(`no answer but refusals within ${(limitMs / 1000).toFixed(1)} s`, {
+          cause: error,
+        });
         throw Object.assign(problem, { name: 'TimeoutError' });
       })
       .finally(() => clearTimeout(timer));

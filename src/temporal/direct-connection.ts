@@ -5,7 +5,7 @@ import type { ConnectionOptions } from '@temporalio/client';
  * `https_proxy` names.
  */
 export const directIfLocal = <Options extends ConnectionOptions>(options: Options): Options =>
-  isLocal(options.address ?? '')
+  isLocal(options.address ?? 'localhost')
     ? { ...options, channelArgs: { 'grpc.enable_http_proxy': 0, ...options.channelArgs } }
     : options;
 

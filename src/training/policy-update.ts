@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { installedModelFolder } from '../config/model-folder.ts';
+import { installedModelFolder, modelFolder } from '../config/model-folder.ts';
 import type { ModelSettings } from '../config/models.ts';
 import { deriveSeed } from '../numerics/random.ts';
 import type { RunFolders } from '../runs/result-folders.ts';
@@ -7,7 +8,6 @@ import type { HasActivityContext, PhaseStorage } from '../runtime/dependencies.t
 import type { Phase } from '../runtime/run-once.ts';
 import { writeCanary } from '../store/canaries.ts';
 import { errorCode, InvalidArtifact } from '../store/errors.ts';
-import { isPlainFile } from '../store/plain-files.ts';
 import type { FileRef, FolderRef } from '../store/references.ts';
 import type { Trained } from '../types/activity-types.ts';
 import type { PolicyRole, PolicyVersion } from '../types/run-state.ts';
@@ -180,7 +180,7 @@ export async function runPolicyJob(
       target_modules: adapter.targetModules,
     },
     reference:
-      reference?.checkpoint && !(await isModelWithoutAdapter(request.model))
+      reference?.checkpoint && !isModelWithoutAdapter(request.model)
         ? { path: await store.localPath(reference.checkpoint) }
         : null,
     trainer_state: trainerState && (await store.localPath(trainerState)),
@@ -230,7 +230,7 @@ const queueText = (reason: string, position: number | undefined): string =>
  * Whether the initial policy is the model with its adapter switched off: a new adapter changes nothing, unless a
  * warm-up trains it, or the model's folder is an adapter itself.
  */
-async function isModelWithoutAdapter(model: ModelSettings): Promise<boolean> {
+function isModelWithoutAdapter(model: ModelSettings): boolean {
   if (model.type === 'scratch' || model.adapter === null || model.warmUp) return false;
-  return !(await isPlainFile(join(installedModelFolder(model.path), 'adapter_config.json')));
+  return !existsSync(join(modelFolder(model.path), 'adapter_config.json'));
 }

@@ -112,6 +112,8 @@ class AnswerSession implements AsyncDisposable {
   readonly #client: JournaledClient<readonly PendingQuestion[], AnswerBatch>;
   readonly #effects: Journal<Effect>;
   readonly #recordedEffects: ReadonlyMap<string, unknown>;
+  /** Of all answers so far: an effect belongs to those that led to it. */
+  #answersHash = '';
 
   private constructor(
     dependencies: Dependencies,
@@ -165,6 +167,7 @@ class AnswerSession implements AsyncDisposable {
           'remove the file, or start the evaluation under another id.',
       );
     counts.prompts = sha256(`${counts.prompts ?? ''}${hash}`);
+    this.#answersHash = sha256(`${this.#answersHash}${hash}${hashOf(batch.answers)}`);
     for (const { tokens, finish_reason: reason } of batch.answers) {
       counts.questions += 1;
       counts.tokens += tokens;
@@ -175,8 +178,9 @@ class AnswerSession implements AsyncDisposable {
     return batch.answers;
   }
 
-  /** The recorded result of an effect, or that of running it. */
-  async once<Result>(key: string, run: () => Promise<Result>): Promise<Result> {
+  /** The recorded result of an effect, or that of running it. No batch is answered while one is under way. */
+  async once<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
+    const key = `${name}/${this.#answersHash}`;
     if (this.#recordedEffects.has(key)) return this.#recordedEffects.get(key) as Result;
     const value = await run();
     await this.#effects.append(effectEntry(key, value));
@@ -197,7 +201,7 @@ class AnswerSession implements AsyncDisposable {
       maxTokens: 512,
     });
     return (id, step, question) =>
-      this.once(`${id}/judge/${step}/${hashOf(question)}`, async () => {
+      this.once(`${id}/judge/${step}`, async () => {
         const seeded = { question, seed: deriveSeed(seed, this.#suite, 'judge', id, step) };
         const [answer] = await client.answer([seeded], this.signal);
         return answer!;

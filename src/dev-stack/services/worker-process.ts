@@ -88,12 +88,15 @@ export class WorkerProcess implements Service {
   }
 }
 
-/** What a terminal or npm sets anew for each command. */
-const volatile =
-  /^(_|SHLVL|PWD|OLDPWD|INIT_CWD|COLUMNS|LINES|COLOR|TERM|npm_.*|TERM_.*|TMUX.*|WINDOWID|SSH_.*|XDG_SESSION_.*)$/;
+/** What terminals, npm and systemd set anew for each window or command, and the path, which they change. */
+const VOLATILE = [
+  /^(_|NODE|EDITOR|PATH|SHLVL|PWD|OLDPWD|INIT_CWD|COLUMNS|LINES|COLOR|COLORTERM|TERM|STY|WINDOW|WINDOWID|GPG_TTY)$/,
+  /^(npm|TERM|TMUX|SSH|XDG_SESSION|VSCODE|GNOME_TERMINAL|ITERM|KITTY|WEZTERM|KONSOLE|ALACRITTY|WT|DIRENV)_/,
+  /^(INVOCATION_ID|JOURNAL_STREAM|SYSTEMD_EXEC_PID|DBUS_SESSION_BUS_ADDRESS|TMUX|FNM_.*)$/,
+];
 
 /** Keys, endpoints and quotas of an environment: a worker that has others is not adopted. */
 const settingsIn = (env: Record<string, string | undefined>): [string, string | undefined][] =>
   Object.entries(env)
-    .filter(([name]) => !volatile.test(name))
+    .filter(([name]) => !VOLATILE.some((names) => names.test(name)))
     .sort(([left], [right]) => (left < right ? -1 : 1));
