@@ -128,7 +128,11 @@ describe('plain lines', () => {
         makeProgress({ status: 'stopping' }),
         makeProgress({ epoch: 12, status: 'stopped' }),
       ).filter((line) => !line.startsWith('epoch')),
-    ).toEqual(['paused; `npx genenv resume` with its id continues it', 'continues', 'stops after the epoch under way']);
+    ).toEqual([
+      'paused; `npx genenv resume` with its id continues it',
+      'continues',
+      'stops after the epoch under way',
+    ]);
     expect(lines(makeProgress(), makeProgress({ epoch: 12, status: 'stopped' })).at(-1)).toMatch(
       /^epoch 12\/90 .*2\.0 s an epoch$/,
     );
