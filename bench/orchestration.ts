@@ -54,7 +54,7 @@ export async function orchestration(): Promise<Record<string, unknown>> {
       isWorkerStopping: () => false,
       isSuperseded: () => false,
     }),
-    send: (_, request) => request(),
+    keepAlive: (_, wait) => wait(),
     searchAttributes: false,
     onDamage: () => undefined,
   });

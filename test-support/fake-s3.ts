@@ -48,7 +48,12 @@ export class FakeS3 implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** A client whose bucket is this one. @param prefix before its keys @param maxAttempts of each request */
+  /**
+   * A client whose bucket is this one.
+   * @param prefix before its keys
+   * @param maxAttempts of each request
+   * @param answerMs how long an answer is waited for
+   */
   bucket(prefix = '', maxAttempts = 6, answerMs?: number): Bucket {
     const client = { credentials: fakeCredentials, maxAttempts };
     return new Bucket({ bucket: 'runs', prefix, endpoint: this.endpoint }, client, answerMs);

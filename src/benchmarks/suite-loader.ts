@@ -1,3 +1,4 @@
+import type { KeepAlive } from '../async/keep-alive.ts';
 import { hashOf } from '../store/canonical-json.ts';
 import { selectSuites } from './registry.ts';
 import { SidecarFailed } from './suite.ts';
@@ -7,9 +8,6 @@ import type { Benchmark, Missing, OpenSuite, Suite, SuiteHost, SuiteSettings } f
 const UNUSED_MS = 10 * 60_000;
 /** An engine starts in seconds, or in a minute beside much else; one that needs longer hangs. */
 const MAX_OPENING_MS = 2 * 60_000;
-
-/** Keeps an attempt alive while it waits for something, at most so many milliseconds. */
-type KeepAlive = <Result>(limitMs: number, wait: () => Promise<Result>) => Promise<Result>;
 
 interface Opening {
   key: string;

@@ -26,7 +26,7 @@ export interface PrimaryResult extends PrimarySettings {
  * seeds has p < 0.05, which takes six of them. The arms are equivalent if Student's 90 % interval lies inside
  * ± margin, which is two one-sided tests at 5 % each (Schuirmann 1987). Seeds that are all alike have no
  * interval; then five of them, by one-sided sign-flip tests, make them equivalent. Rollouts to a threshold that a
- * seed did not come to are censorEstimate, so nothing is tested then.
+ * seed did not come to are censored, so nothing is tested then.
  */
 export function judgePrimary(settings: PrimarySettings, arms: readonly ArmSummary[]): PrimaryResult {
   const { measure, margin } = settings;

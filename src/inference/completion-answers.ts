@@ -11,11 +11,10 @@ import type { Completion, CompletionRequest } from './policy-client.ts';
 export const ABORTED = 'abort';
 
 const tokenIds = listOf(z.int().min(0));
-/** A float32 log-probability may exceed 0 by its rounding; a trainer takes none above 0. */
-export const logprobSchema = z
-  .number()
-  .max(1e-3)
-  .transform((value) => Math.min(0, value));
+/** A float32 log-probability, and a sum of them, may exceed 0 by its rounding. */
+export const roundedLogprobSchema = z.number().max(1e-3);
+/** A trainer takes none above 0. */
+export const logprobSchema = roundedLogprobSchema.transform((value) => Math.min(0, value));
 const textChoice = { index: z.int().min(0), text: z.string(), finish_reason: z.string() };
 const createAnswerSchema = <Choice extends z.ZodType>(choice: Choice) =>
   z.object({

@@ -10,7 +10,7 @@ import {
   maxTokensValues,
 } from './answer-limits.ts';
 import { checkAnswer, listOf, requireAnswerSize } from './answer-schemas.ts';
-import { parseAnswer } from './completion-answers.ts';
+import { parseAnswer, roundedLogprobSchema } from './completion-answers.ts';
 import { modelCardSchema, modelCardsSchema } from './model-cards.ts';
 import { createOpenAiClient } from './openai-client.ts';
 import { isMissingEndpoint, toModelError, unansweredInTime } from './model-errors.ts';
@@ -21,8 +21,7 @@ import { serverRoot } from './server-urls.ts';
 import type { ServerAddress } from './server-urls.ts';
 
 const tokenizedSchema = z.object({ tokens: listOf(z.int().min(0)) });
-/** Sums of float32 log-probabilities may exceed 0 by their rounding. */
-const logprobsSchema = z.object({ logprobs: listOf(z.number().max(1e-3)) });
+const logprobsSchema = z.object({ logprobs: listOf(roundedLogprobSchema) });
 
 export interface ModelServerOptions extends ServerAddress {
   /** false for a server that knows no `return_token_ids`; what it serves cannot be trained. */

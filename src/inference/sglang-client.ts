@@ -10,11 +10,11 @@ import { checkAnswer, listOf } from './answer-schemas.ts';
 import { createChatClient } from './chat-client.ts';
 import type { ChatClient } from './chat-client.ts';
 import { createServerClient } from './completions-client.ts';
+import { logprobSchema } from './completion-answers.ts';
 import { abortedAnswer } from './model-errors.ts';
 import { InvalidAnswer } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import type { ServerAddress } from './server-urls.ts';
-import { logprobSchema } from './completion-answers.ts';
 import { serverRoot } from './server-urls.ts';
 
 /** [log-probability, token id, text or null] */

@@ -14,9 +14,9 @@ import { InvalidConfig } from '../validation/invalid-config.ts';
 import { compareTexts } from './answer-similarity.ts';
 import type { Compared, TextComparer } from './answer-similarity.ts';
 import { JournaledClient } from './journaled-client.ts';
-import type { ResponseJournal } from './response-journal.ts';
 import type { SamplingUsage } from './journaled-client.ts';
 import { createModelRoutes } from './model-routes.ts';
+import type { ResponseJournal } from './response-journal.ts';
 
 /** What a phase needs to send requests to models. */
 export type ModelDependencies = PhaseStorage & HasActivityContext & ModelClients;

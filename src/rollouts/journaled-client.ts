@@ -51,9 +51,9 @@ interface FailedRequest {
 /**
  * A client whose responses survive the process: each is on disk before the next request is sent, and a retry
  * of the phase gets the recorded ones first. So requests must follow from the phase's input and from earlier
- * responses alone, and come one after another: a retry makes the same ones in the same order. From the first one that
- * differs on, responses are requested anew. Once a newer
- * attempt has claimed the work folder, this one can record nothing more.
+ * responses alone, and come one after another: a retry makes the same ones in the same order. From the first one
+ * that differs on, responses are requested anew. Once a newer attempt has claimed the work folder, this one can
+ * record nothing more.
  */
 export class JournaledClient<Request, Response> implements AsyncDisposable {
   readonly usage: SamplingUsage = { tokens: 0, promptTokens: 0, retried: 0 };

@@ -61,7 +61,9 @@ export async function planGarbage(
     { ref, before = Infinity }: { ref?: Ref; before?: number } = {},
   ) => {
     const size = await measureItem(kind, path);
-    if (size !== undefined && size.mtimeMs <= before) items.push({ kind, ...size, ...(ref && { ref }) });
+    const isGarbage = size !== undefined && size.mtimeMs <= before;
+    if (isGarbage) items.push({ kind, ...size, ...(ref && { ref }) });
+    return isGarbage;
   };
   await addWork(store, references, oldest, add);
   for (const { file, refs } of keys) if (refs.some(({ uri }) => prunable.has(uri))) await add('key', file);
@@ -98,7 +100,8 @@ export async function collectGarbage(
   return report;
 }
 
-type Add = (kind: GarbageKind, path: string, limits?: { before?: number }) => Promise<void>;
+/** @returns whether the item is garbage: it is there, and old enough */
+type Add = (kind: GarbageKind, path: string, limits?: { before?: number }) => Promise<boolean>;
 
 /**
  * Work is finished if its key is recorded, or if it is old and its epoch was committed. What other work names stays: an
@@ -117,13 +120,10 @@ async function addWork(
       continue;
     }
     const isCommitted = epoch <= (committed.get(experiment) ?? -1);
-    if (isCommitted && ((await measureWork(path))?.mtimeMs ?? 0) <= oldest)
-      await add('work', path, { before: oldest });
-    else {
-      for (const uri of await urisInWork(path)) {
-        live.add(uri);
-        prunable.delete(uri);
-      }
+    if (isCommitted && (await add('work', path, { before: oldest }))) continue;
+    for (const uri of await urisInWork(path)) {
+      live.add(uri);
+      prunable.delete(uri);
     }
   }
 }

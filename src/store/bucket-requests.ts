@@ -63,22 +63,22 @@ export class BucketRequests {
 
   /**
    * Sends a command, and waits until its answer begins.
-   * @param times how much longer than others it may take, apart from the bytes that it sends
+   * @param limitFactor how many times as long as others the command may take, apart from the bytes that it sends
    */
   ask<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
     command: $Command<Input, Output, S3ClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
-    times = 1,
+    limitFactor = 1,
   ): Promise<Output> {
     const { Body } = command.input as { Body?: unknown };
     const bytes = Body instanceof Uint8Array ? Body.length : 0;
-    const limitMs = times * this.#answerMs + bytes / LEAST_RATE;
+    const limitMs = limitFactor * this.#answerMs + bytes / LEAST_RATE;
     const overdue = new AbortController();
     const timer = setTimeout(() => overdue.abort(), limitMs);
     return this.#client
       .send(command, { abortSignal: overdue.signal })
       .catch((error: unknown) => {
         if (!overdue.signal.aborted) throw error;
-        const problem = new Error(`no answer but refusals within ${(limitMs / 1000).toFixed(1)} s`, {
+        const problem = new Error(`no answer within ${(limitMs / 1000).toFixed(1)} s, or refusals alone`, {
           cause: error,
         });
         throw Object.assign(problem, { name: 'TimeoutError' });

@@ -24,8 +24,8 @@ export type OnTransferred = (progress: { file: string; bytes: number }) => void;
 const PART_BYTES = 8 << 20;
 /** An object that is put again and is older than this is written again: retention spares what is new. */
 const RENEWAL_MS = 3_600_000;
-/** Times that the last request of an upload in parts may take of what others may. */
-const COMPLETING = 6;
+/** How many times as long as other requests the last one of an upload in parts may take. */
+const COMPLETION_FACTOR = 6;
 
 export type SendingOptions = { onTransferred?: OnTransferred | undefined; signal?: AbortSignal };
 
@@ -81,7 +81,7 @@ async function sendParts(
         }
         const upload = { ...place, UploadId, MultipartUpload: { Parts: parts } };
         // The server puts the parts together first.
-        await requests.ask(new CompleteMultipartUploadCommand(upload), COMPLETING);
+        await requests.ask(new CompleteMultipartUploadCommand(upload), COMPLETION_FACTOR);
         return 'created';
       } catch (error) {
         await requests.ask(new AbortMultipartUploadCommand({ ...place, UploadId })).catch(() => undefined);

@@ -180,7 +180,7 @@ export async function runPolicyJob(
       target_modules: adapter.targetModules,
     },
     reference:
-      reference?.checkpoint && !isModelWithoutAdapter(request.model)
+      reference?.checkpoint && !startsFromBaseModel(request.model)
         ? { path: await store.localPath(reference.checkpoint) }
         : null,
     trainer_state: trainerState && (await store.localPath(trainerState)),
@@ -230,7 +230,7 @@ const queueText = (reason: string, position: number | undefined): string =>
  * Whether the initial policy is the model with its adapter switched off: a new adapter changes nothing, unless a
  * warm-up trains it, or the model's folder is an adapter itself.
  */
-function isModelWithoutAdapter(model: ModelSettings): boolean {
+function startsFromBaseModel(model: ModelSettings): boolean {
   if (model.type === 'scratch' || model.adapter === null || model.warmUp) return false;
   return !existsSync(join(modelFolder(model.path), 'adapter_config.json'));
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Dependencies } from '../activities/dependencies.ts';
+import type { KeepAlive } from '../async/keep-alive.ts';
 import { benchmarks, suiteHost } from '../benchmarks/registry.ts';
 import { SuiteLoader } from '../benchmarks/suite-loader.ts';
 import { modelFolderCheck } from '../config/permitted-folders.ts';
@@ -20,7 +21,6 @@ import { activeTraceParent } from '../telemetry/tracing.ts';
 import { recordTraining } from '../telemetry/training-metrics.ts';
 import { worldLoader } from '../worlds/registry.ts';
 import { createModelClients } from './model-servers.ts';
-import type { SendRequest } from './model-servers.ts';
 import type { WorkerSettings } from './settings.ts';
 
 /** Creates the dependencies. Only here do trainer processes get their environment. */
@@ -29,7 +29,7 @@ export function createDependencies(
   environment: NodeJS.ProcessEnv,
   options: {
     attempt: () => ActivityContext;
-    send: SendRequest;
+    keepAlive: KeepAlive;
     searchAttributes: boolean;
     onDamage: (damage: Damage) => void;
     metrics?: Metrics | undefined;
@@ -60,9 +60,9 @@ export function createDependencies(
     suites: new SuiteLoader(
       benchmarks,
       suiteHost(settings.benchmarks, permitServer(resolveServers)),
-      options.send,
+      options.keepAlive,
     ),
-    ...createModelClients(settings, resolveServers, options.send, {
+    ...createModelClients(settings, resolveServers, options.keepAlive, {
       metrics,
       tokenOf: (name) => readSecret(environment, name),
     }),

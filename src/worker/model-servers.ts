@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { KeepAlive } from '../async/keep-alive.ts';
 import { modelFolder, readModelPositions } from '../config/model-folder.ts';
 import { outsideAddresses } from '../config/serving.ts';
 import type { ServingSettings, VllmServing } from '../config/serving.ts';
@@ -38,9 +39,6 @@ import type { WorkerSettings } from './settings.ts';
 
 type Serving = ServingSettings | { baseUrl: string; apiKeyEnv: string | null };
 
-/** Sends a request that takes at most so many milliseconds, and keeps the attempt alive meanwhile. */
-export type SendRequest = <Result>(limitMs: number, request: () => Promise<Result>) => Promise<Result>;
-
 /** The token that one of this worker's own servers asks for. @throws InvalidConfig */
 export type TokenOf = (variable: 'GENENV_POLICY_TOKEN' | 'GENENV_VLLM_TOKEN') => string | undefined;
 
@@ -56,7 +54,7 @@ const maxLoadMs = 10 * 60_000;
 export function createModelClients(
   { policyServer, vllmServer }: Pick<WorkerSettings, 'policyServer' | 'vllmServer'>,
   resolveServers: ResolveServers,
-  send: SendRequest,
+  send: KeepAlive,
   { metrics, tokenOf = () => undefined }: ClientOptions = {},
 ): ModelClients {
   const loads = new Map<string, ServerLoad>();

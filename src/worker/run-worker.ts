@@ -84,7 +84,7 @@ export async function runWorker(
     const register = registerSearchAttributes.bind(null, connection, namespace, say);
     dependencies = createDependencies(settings, environment, {
       attempt: () => createActivityContext(signal),
-      send: (limitMs, request) => heartbeatDuringRequest(signal, limitMs, request),
+      keepAlive: (limitMs, wait) => heartbeatDuringRequest(signal, limitMs, wait),
       searchAttributes: await register(),
       onDamage: ({ file, problem }) => say(`${file}: ${problem}`),
       metrics: telemetry.metrics,

@@ -41,6 +41,6 @@ describe('the edit distance', () => {
     const seconds = await cpuSeconds(() => {
       for (let count = 0; count < 20; count++) editDistance(left, right);
     });
-    expect(seconds).toBeLessThan(3);
+    expect(seconds).toBeLessThan(2);
   });
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ModelUnavailable } from '../../src/inference/policy-client.ts';
 import { waitOutRateLimit } from '../../src/inference/rate-limit.ts';
 import { createModelClients } from '../../src/worker/model-servers.ts';
-import type { SendRequest } from '../../src/worker/model-servers.ts';
+import type { KeepAlive } from '../../src/async/keep-alive.ts';
 import { FakeModelServer } from '../../test-support/fake-model-server.ts';
 
 vi.mock('node:timers/promises', async (importOriginal) => {
@@ -29,7 +29,7 @@ async function limitedServer(refusals: number): Promise<FakeModelServer> {
 }
 
 /** The chat client of a worker for these servers. */
-const chatOf = (servers: readonly { url: string }[], send: SendRequest = (_, request) => request()) =>
+const chatOf = (servers: readonly { url: string }[], send: KeepAlive = (_, request) => request()) =>
   createModelClients(
     { policyServer: 'http://127.0.0.1:1/v1', vllmServer: undefined },
     () => servers.map(({ url: baseUrl }) => ({ baseUrl, apiKey: undefined })),

@@ -14,17 +14,17 @@ type Response = { text: string };
 /** A line of a journal on disk, as runs of earlier versions left it. */
 const line = (json: string): string => `${createHash('sha256').update(json).digest('hex')} ${json}\n`;
 
-const unexpected = (damage: { problem: string }): void => {
+const throwDamage = (damage: { problem: string }): void => {
   throw new Error(damage.problem);
 };
 
 /** A line that has the hash of its request, which is the text itself. */
-const recorded = (text: string): string =>
+const recordedLine = (text: string): string =>
   line(
     `{"request_hash":"${createHash('sha256').update(JSON.stringify(text)).digest('hex')}","response":{"text":"${text}"}}`,
   );
 
-async function someWork(onDamage = unexpected) {
+async function someWork(onDamage = throwDamage) {
   const key = { experiment: 'some', epoch: 1, phase: 'roll-out', inputHash: '0'.repeat(64) };
   const work: WorkFolder = await openWork(await memoryFolder(), key);
   const sent: string[] = [];
@@ -77,7 +77,7 @@ describe('a journaled client', () => {
       await client.complete('a');
       await client.complete('bb');
     }
-    expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(recorded('a') + recorded('bb'));
+    expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(recordedLine('a') + recordedLine('bb'));
     await using client = await open();
     const responses = [await client.complete('a'), await client.complete('bb'), await client.complete('ccc')];
     expect(responses).toEqual([{ text: 'a' }, { text: 'bb' }, { text: 'ccc' }]);
@@ -89,7 +89,10 @@ describe('a journaled client', () => {
   it('requests anew what follows from the first line of another request', async () => {
     const damages: string[] = [];
     const { open, sent, path } = await someWork(({ problem }) => void damages.push(problem));
-    await writeFile(path('requests.jsonl'), recorded('a') + recorded('b') + recorded('b') + recorded('c'));
+    await writeFile(
+      path('requests.jsonl'),
+      recordedLine('a') + recordedLine('b') + recordedLine('b') + recordedLine('c'),
+    );
     {
       await using client = await open();
       const answers = [];
@@ -98,7 +101,7 @@ describe('a journaled client', () => {
     }
     expect(sent).toEqual(['c', 'd']);
     expect(damages).toEqual(['line 3 answers another request; it and what follows is cut and done again']);
-    const lines = ['a', 'b', 'c', 'd'].map(recorded).join('');
+    const lines = ['a', 'b', 'c', 'd'].map(recordedLine).join('');
     expect(await readFile(path('requests.jsonl'), 'utf8')).toBe(lines);
     await using again = await open();
     for (const request of ['a', 'b', 'c', 'd']) await again.complete(request);

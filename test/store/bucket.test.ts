@@ -66,7 +66,7 @@ test.each(['read', 'measure', 'create', 'list', 'hash'] as const)(
     const bucket = s3.bucket('', 6, 200);
     const error = await bucket[method]('a', text('a') as never).catch((thrown: unknown) => thrown);
     const cause = expect.objectContaining({
-      message: expect.stringContaining('within 0.2 s') as string,
+      message: expect.stringContaining('no answer within 0.2 s') as string,
     }) as unknown;
     expect(error).toMatchObject({ name: 'StoreUnavailable', retryable: true, cause });
     expect(Object.values(s3.counts)).toEqual([1]);

@@ -36,7 +36,7 @@ test('a training job that a worker starts has what it needs of the environment, 
       attempt: () => {
         throw new Error('no activity runs');
       },
-      send: (_, request) => request(),
+      keepAlive: (_, wait) => wait(),
       searchAttributes: false,
       onDamage: () => undefined,
     },

@@ -18,7 +18,7 @@ async function someWorker() {
     attempt: () => {
       throw new Error('no activity runs');
     },
-    send: (_, request) => request(),
+    keepAlive: (_, wait) => wait(),
     searchAttributes: false,
     onDamage: () => undefined,
   });

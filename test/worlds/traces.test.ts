@@ -28,10 +28,10 @@ const trace = {
   ],
 };
 
-const tracedWorld = async (traces: readonly unknown[], rest: object = {}) => {
+const tracedWorld = async (traces: readonly unknown[], rest: object = {}, split: object = {}) => {
   const path = join(await temporaryFolder(), 'traces.jsonl');
   await writeFile(path, traces.map((line) => JSON.stringify(line)).join('\n'));
-  return loaded({ type: 'calls', tasksFile: { path, form: 'traces' }, ...rest });
+  return loaded({ type: 'calls', tasksFile: { path, form: 'traces', ...split }, ...rest });
 };
 
 describe('an expert’s trace', () => {
@@ -172,9 +172,7 @@ describe('the world of calls on traces', () => {
       [begun, trace],
     ])
       for (const heldOut of [0.1, 0.9]) {
-        const path = join(await temporaryFolder(), 'traces.jsonl');
-        await writeFile(path, traces.map((line) => JSON.stringify(line)).join('\n'));
-        const world = await loaded({ type: 'calls', tasksFile: { path, form: 'traces', heldOut } });
+        const world = await tracedWorld(traces, {}, { heldOut });
         const [base, held] = [world.baseTasks(random), world.heldOutTasks(random)];
         // The second prompt shows the first one's label, so the first is no held-out task beside it.
         expect(base.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length)).toEqual([1]);
@@ -183,14 +181,12 @@ describe('the world of calls on traces', () => {
   });
 
   it('shows no label of a held-out task in a base prompt, whatever traces share', async () => {
-    const endings = ['lamp', 'desk', 'floor'].map((at) => [
-      ...trace.messages.slice(0, 3),
-      { role: 'assistant', calls: [call('look', { at })] },
-    ]);
+    const traces = ['lamp', 'desk', 'floor'].map((at) => ({
+      tools,
+      messages: [...trace.messages.slice(0, 3), { role: 'assistant', calls: [call('look', { at })] }],
+    }));
     for (const heldOut of [0.1, 0.5, 0.9]) {
-      const path = join(await temporaryFolder(), 'traces.jsonl');
-      await writeFile(path, endings.map((messages) => JSON.stringify({ tools, messages })).join('\n'));
-      const world = await loaded({ type: 'calls', tasksFile: { path, form: 'traces', heldOut } });
+      const world = await tracedWorld(traces, {}, { heldOut });
       const [base, held] = [world.baseTasks(random), world.heldOutTasks(random)].map((specs) =>
         specs.map((spec) => (JSON.parse(spec) as CallsTask).dialogue.length),
       );

@@ -43,10 +43,10 @@ export function createFilterByDifficulty(dependencies: Dependencies) {
           let index = 0;
           for await (const score of store.records<ScoreRecord>(input.scores)) {
             const at = index++;
-            // The reason is that of the simulator's verdict, unless only the agent's holds the task back.
-            const isOfSimulator = score.source === 'new' && isFiltered('environment');
-            const isHeldFromAgentAlone = verdicts.environment[at]!.kept && isFiltered('agent');
-            const role = isOfSimulator && !isHeldFromAgentAlone ? 'environment' : 'agent';
+            // The reason is the simulator's, unless its verdict keeps the task and the agent's may not.
+            const hasSimulatorVerdict = score.source === 'new' && isFiltered('environment');
+            const agentDecides = verdicts.environment[at]!.kept && isFiltered('agent');
+            const role = hasSimulatorVerdict && !agentDecides ? 'environment' : 'agent';
             const { reason: difficultyReason } = verdicts[role][at]!;
             const isDoubted = guards.verdictAgreement === true && score.verdicts_differ === true;
             const isMeasured = score.valid && !isDoubted && difficultyReason !== 'not measured';

@@ -52,7 +52,7 @@ export function createOpenEpoch(dependencies: Dependencies) {
   };
 }
 
-/** Whether a rewind, which may have left no line, was the last that is noted: it must not be completed later. */
+/** Whether the last turn of a run is a rewind that was killed: `resumed` after it says that nobody may complete it. */
 const isRewinding = async (folder: RunFolder): Promise<boolean> =>
   lastTurn(await folder.events())?.type === 'rewinding';
 

@@ -85,10 +85,11 @@ function splitGroups(groups: readonly TaskSpec[][], wanted: number): OwnTasks {
     for (const spec of group) baseUses.set(spec, uses(spec) - 1);
     count += 1;
   }
-  const [base, heldOut] = [true, false].map((isBase) =>
-    [...baseUses.keys()].filter((spec) => uses(spec) > 0 === isBase),
-  );
-  return { base: base!, heldOut: heldOut! };
+  const specs = [...baseUses.keys()];
+  return {
+    base: specs.filter((spec) => uses(spec) > 0),
+    heldOut: specs.filter((spec) => uses(spec) === 0),
+  };
 }
 
 interface ReadLine {
