@@ -15,6 +15,12 @@ const meetingPort = 29_400;
 /** Seconds that Kubernetes keeps an ended job and its log: a day. */
 const keptSeconds = 86_400;
 
+/**
+ * Volume by which the processes of a pod exchange gradients (NCCL): a container's own /dev/shm has 64 MB. What is in it
+ * counts towards the container's memory.
+ */
+const sharedMemory = 'shared-memory';
+
 /** Label of the work folder, by which the jobs of its other claims are found. */
 export const workLabel = 'genenv.io/work';
 /** Annotation with the claim. */
@@ -80,6 +86,7 @@ export function jobManifest(
 ): object {
   const { queue, claim, mountPath, serviceAccount, priorityClass, runAsUser } = settings;
   const pods = podsOf(settings, processes);
+  const sharesPod = processes > pods;
   const labels = {
     'app.kubernetes.io/name': 'genenv',
     'app.kubernetes.io/component': 'training-job',
@@ -125,7 +132,10 @@ export function jobManifest(
             fsGroupChangePolicy: 'OnRootMismatch',
             seccompProfile: { type: 'RuntimeDefault' },
           },
-          volumes: [{ name: 'store', persistentVolumeClaim: { claimName: claim } }],
+          volumes: [
+            { name: 'store', persistentVolumeClaim: { claimName: claim } },
+            ...(sharesPod ? [{ name: sharedMemory, emptyDir: { medium: 'Memory' } }] : []),
+          ],
           containers: [
             {
               name: 'trainer',
@@ -133,7 +143,10 @@ export function jobManifest(
               command: [settings.python, ...pythonArguments(submission, settings, processes)],
               env: Object.entries(variables).map(([name, value]) => ({ name, value })),
               resources: settings.resources,
-              volumeMounts: [{ name: 'store', mountPath }],
+              volumeMounts: [
+                { name: 'store', mountPath },
+                ...(sharesPod ? [{ name: sharedMemory, mountPath: '/dev/shm' }] : []),
+              ],
               securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
             },
           ],

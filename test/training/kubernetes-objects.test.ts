@@ -93,6 +93,27 @@ describe('the Job of a claim', () => {
     );
   });
 
+  it('gives several processes of a pod shared memory beyond the 64 MB of a container', () => {
+    const podOf = (processes: number, processesPerPod: number) =>
+      jobManifest(submission, settings({ processesPerPod }), { processes, variables: {} });
+    const expected = {
+      spec: {
+        template: {
+          spec: {
+            volumes: [{ name: 'store' }, { name: 'shared-memory', emptyDir: { medium: 'Memory' } }],
+            containers: [
+              { volumeMounts: [{ name: 'store' }, { name: 'shared-memory', mountPath: '/dev/shm' }] },
+            ],
+          },
+        },
+      },
+    };
+    expect(schemaProblems(podOf(4, 2))).toEqual([]);
+    expect(podOf(4, 8)).toMatchObject(expected);
+    expect(podOf(4, 2)).toMatchObject(expected);
+    for (const alone of [podOf(1, 8), podOf(2, 1)]) expect(JSON.stringify(alone)).not.toContain('/dev/shm');
+  });
+
   it('is called by key, claim and folder, in at most 63 characters', () => {
     expect(kubernetesName(submission)).toMatch(/^genenv-abababababab-3-[0-9a-f]{8}$/);
     expect(kubernetesName({ ...submission, folder: '/other' })).not.toBe(kubernetesName(submission));
