@@ -10,7 +10,9 @@ export function axesParts({ axes, arms, seeds }: Pick<Summary, 'axes' | 'arms' |
     '## Areas on other axes',
     'Held-out success, mean over the run, at equal amounts of something other than rollouts: an arm minus ' +
       'the one named in the head, under the same seed, up to the least that any run of the two used of it. An arm that ' +
-      'uses none in its epochs has no area there: `static` writes its texts before them. These are not tested. Hours are in costs.md.',
+      'uses none in its epochs has no area there: `static` writes its texts before them. A curve begins with the last score ' +
+      'before anything was used, whatever rollouts came first: an arm whose simulator is first updated in a late epoch ' +
+      'begins with an agent that has learned. These are not tested. Hours are in costs.md.',
     table(
       ['arm', ...axes.map(({ title, reference }) => `${title}: minus ${reference}`)],
       arms.map(({ arm }) => [

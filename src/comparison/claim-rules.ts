@@ -5,9 +5,9 @@ import { LEAST_PAIRS } from '../numerics/sign-flip.ts';
 import type { ArmSummary } from './arm-summary.ts';
 import type { CrossPlaySummary } from './cross-play.ts';
 import type { ProbeSummary } from './probes.ts';
-import { runMetrics } from './run-metrics.ts';
+import { metricCell } from './metric-cell.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { areSeedsAlike, estimateText, sideOf } from './seed-estimates.ts';
+import { areSeedsAlike, sideOf } from './seed-estimates.ts';
 import type { SeedEstimate } from './seed-estimates.ts';
 
 export type ClaimVerdict = 'held' | 'not held' | 'undecided' | 'direction only' | 'not measured';
@@ -74,7 +74,7 @@ export const hasReplay = ({ pools }: Experiment): boolean =>
 
 /** `name 0.412 [0.380, 0.447]`, of a metric of an arm. */
 export const metricText = (name: string, arm: ArmSummary | undefined, metric: RunMetricName): string[] =>
-  arm === undefined ? [] : [`${name} ${estimateText(arm.figures[metric], runMetrics[metric].unit)}`];
+  arm === undefined ? [] : [`${name} ${metricCell(arm, metric)}`];
 
 type Experiments = Readonly<Record<string, Experiment>>;
 

@@ -12,9 +12,10 @@ import {
 } from './claim-rules.ts';
 import type { Claim, ClaimEvidence } from './claim-rules.ts';
 import { measureClaims } from './measure-claims.ts';
+import { metricCell } from './metric-cell.ts';
 import { NEAR_CAP, runMetrics } from './run-metrics.ts';
 import type { RunMetricName } from './run-metrics.ts';
-import { differenceText, estimateText } from './seed-estimates.ts';
+import { differenceText } from './seed-estimates.ts';
 import { teachingClaims } from './teaching.ts';
 
 /** The claims, judged for one arm. */
@@ -70,8 +71,8 @@ export function learningClaims({ arms, experiments }: ClaimEvidence, main: ArmSu
         'and that length more than with a frozen simulator',
       paper: 'tokens of an answer +49 %',
       ours: [
-        `since entering the band: difficulty ${estimateText(main.figures.difficultyRise, 'change')}, ` +
-          `tokens of correct answers ${estimateText(main.figures.lengthRise, 'change')}`,
+        `since entering the band: difficulty ${metricCell(main, 'difficultyRise')}, ` +
+          `tokens of correct answers ${metricCell(main, 'lengthRise')}`,
         ...[main, random].flatMap((arm) =>
           metricText(`tokens over the run (${arm?.arm})`, arm, 'lengthGain'),
         ),

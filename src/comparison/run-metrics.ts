@@ -28,7 +28,7 @@ export const runMetrics = {
     better: null,
     unit: 'count',
   },
-  informative: { title: 'informative groups (0 < k < n)', better: 'higher', unit: 'share' },
+  informative: { title: 'informative groups of new tasks (0 < k < n)', better: 'higher', unit: 'share' },
   difficultyStart: { title: 'difficulty, first 5 epochs', better: null, unit: 'number' },
   difficultyEnd: { title: 'difficulty, last 5 epochs', better: null, unit: 'number' },
   lengthStart: { title: 'tokens of correct answers, first 5 epochs', better: null, unit: 'number' },
@@ -78,12 +78,12 @@ export const runMetrics = {
     unit: 'share',
   },
   simulatorKlCapped: {
-    title: 'updates of the simulator that the cap on its KL acted on',
+    title: 'epochs in whose update of the simulator the cap on its KL acted',
     better: null,
     unit: 'share',
   },
   simulatorStepsShortened: {
-    title: 'updates of the simulator that the cap on a step shortened',
+    title: 'epochs in whose update of the simulator the cap on a step acted',
     better: null,
     unit: 'share',
   },

@@ -49,7 +49,7 @@ const optimizer = {
   maxKl: positiveNumber
     .nullable()
     .describe(
-      'KL cap, nats a token: above it only the KL term acts, above twice it the last step below is ' +
+      'KL cap, nats a token: above it the loss is the KL term alone, above twice it the last step below is ' +
         'published; null = none.',
     ),
   maxStepKl: positiveNumber
@@ -144,7 +144,9 @@ export const environmentTrainingSchema = z
       ),
     recordsPerStep: positiveCount.describe('Records of D_env in a step: the batch size. Paper: 64.'),
     lambda: nonNegativeNumber.describe('Temperature λ of the regression weights exp(λ R_env). Paper: 1.'),
-    weightClip: positiveNumber.default(20).describe('Largest regression weight (their mean is 1).'),
+    weightClip: positiveNumber
+      .default(20)
+      .describe('Largest regression weight (their mean is 1 before discounts, guards and the cap on kinds).'),
   })
   .describe('Reward-weighted regression.');
 

@@ -18,7 +18,7 @@ export function updateRules(rows: readonly EpochRow[], experiment: Experiment | 
     isOk: maxKl === null ? null : (value) => value <= maxKl,
     format: formatNumber,
     explanation:
-      'Nats a token between the policy and its reference. Above the cap only the KL term acts, until it is back.',
+      'Nats a token between the policy and its reference. Above the cap the loss is the KL term alone.',
   });
   const updateShare = (label: string, name: string, role: 'agent' | 'environment', low: string): Rule => {
     const frozen = experiment !== null && experiment[role].training === null;

@@ -237,9 +237,9 @@ describe('what kept simulators from α', () => {
   test('is said by arm: distance from α, caps, and held-out tasks among the written', () => {
     expect(text).toContain(
       '| arm | epoch in which success entered the band (5-epoch mean) | \\|p̂ − α\\| of new tasks, first 5 epochs | ' +
-        '\\|p̂ − α\\| of new tasks, last 5 epochs | epochs with the KL of the simulator at its cap | updates of the ' +
-        'simulator that the cap on its KL acted on | updates of the simulator that the cap on a step shortened | share ' +
-        'of a step that the cap on a step left |',
+        '\\|p̂ − α\\| of new tasks, last 5 epochs | epochs with the KL of the simulator at its cap | ' +
+        'epochs in whose update of the simulator the cap on its KL acted | epochs in whose update of the simulator ' +
+        'the cap on a step acted | share of a step that the cap on a step left |',
     );
     expect(text).toContain(
       '| tuned | 5 (all seeds alike) | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.167 (all seeds alike) | ' +

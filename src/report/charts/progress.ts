@@ -239,7 +239,8 @@ export function updateCharts(allRows: readonly EpochRow[], experiment: Experimen
     {
       id: 'kl',
       title: 'KL to the reference',
-      caption: 'Nats a token. The dashed line is the simulator’s cap: above it only the KL term acts.',
+      caption:
+        'Nats a token. The dashed line is the simulator’s cap: above it the loss is the KL term alone.',
       option: overEpochs(
         rows,
         [
