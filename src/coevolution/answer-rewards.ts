@@ -47,7 +47,8 @@ function normalised(text: string): string {
 }
 
 /** A number with its sign and its decimals, or a run of letters, marks and digits. */
-const TOKEN = /(?<![\p{L}\p{N}])-?\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{M}])|[\p{L}\p{M}\p{N}]+/gu;
+const TOKEN =
+  /(?<![\p{L}\p{N}])-?\p{Nd}+(?:[.,]\p{Nd}+)*(?![\p{L}\p{M}\p{N}]|[.,]\p{Nd})|[\p{L}\p{M}\p{N}]+/gu;
 
 /**
  * Soft similarity of a free-form answer and its reference: normalised token F1, 2 |shared| / (|answer| +

@@ -178,14 +178,17 @@ export async function confirmLabels(
   }
 }
 
-/** The benchmark question in the prompt that the agent would get for a task, if there is one. */
-const promptContamination = (world: World, spec: string): Contamination | null =>
-  findContamination(world.agentPrompt(spec));
+/**
+ * The benchmark question in a task, if there is one: in the prompt that the agent would get for it, or in what it would
+ * get in later turns.
+ */
+const taskContamination = (world: World, spec: string): Contamination | null =>
+  findContamination(spec) ?? findContamination(world.agentPrompt(spec));
 
 /** Parses a text into a task that may be trained on; a task with a benchmark question is `contaminated`. */
 export function parseCandidate(world: World, text: string): ParsedTask {
   const parsed = world.parseTask(text);
-  const isContaminated = parsed.valid && promptContamination(world, parsed.spec) !== null;
+  const isContaminated = parsed.valid && taskContamination(world, parsed.spec) !== null;
   return isContaminated ? { valid: false, reason: 'contaminated' } : parsed;
 }
 
@@ -194,7 +197,7 @@ export function parseCandidate(world: World, text: string): ParsedTask {
  * benchmark and its case
  */
 export function rejectContaminated(world: World, spec: string, place: string): void {
-  const contamination = promptContamination(world, spec);
+  const contamination = taskContamination(world, spec);
   if (contamination === null) return;
   throw new InvalidConfig(
     `experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationMessage(contamination)}`,

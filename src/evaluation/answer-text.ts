@@ -1,5 +1,6 @@
 import type { Message, Question } from '../formats/chat-messages.ts';
 import { isObject } from '../validation/json-schema.ts';
+import { cutText } from '../formats/plain-text.ts';
 
 /** Characters of an answer, or of the last message of a question, in `cases.jsonl`; the store has them whole. */
 export const MAX_ANSWER_TEXT = 2000;
@@ -14,7 +15,7 @@ export function answerText(response: unknown): string {
   const text = (linesOf(response) ?? [JSON.stringify(response)]).join('\n');
   return text.length <= MAX_ANSWER_TEXT
     ? text
-    : `${text.slice(0, MAX_ANSWER_TEXT).toWellFormed()}… (${text.length - MAX_ANSWER_TEXT} characters more)`;
+    : `${cutText(text, MAX_ANSWER_TEXT)}… (${text.length - MAX_ANSWER_TEXT} characters more)`;
 }
 
 function linesOf(response: unknown): string[] | undefined {
@@ -57,7 +58,7 @@ const messageText = (message: Message): string => {
 
 function cutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  const head = text.slice(0, limit / 4).toWellFormed();
+  const head = cutText(text, limit / 4);
   const tail = text.slice(text.length - (3 * limit) / 4).toWellFormed();
   return `${head}… (${text.length - limit} characters more) …${tail}`;
 }

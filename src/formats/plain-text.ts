@@ -23,6 +23,10 @@ export const escapeControls = (text: string): string =>
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
 
+/** The beginning of a text, in UTF-16 units, without half of a surrogate pair: what is stored must be well formed. */
+export const cutText = (text: string, maxCharacters: number): string =>
+  text.slice(0, maxCharacters).toWellFormed();
+
 /**
  * A text as `escapeControls` writes it, of at most `maxCharacters`; what is cut off is counted. Takes no longer
  * for a text of megabytes.

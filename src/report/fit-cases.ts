@@ -1,6 +1,7 @@
 import type { ShownCase } from '../evaluation/shown-case.ts';
 import { formatCount } from './format.ts';
 import { spreadSample } from './samples.ts';
+import { cutText } from '../formats/plain-text.ts';
 
 /** Bytes of cases in a page, which a browser opens in a second or two. */
 const BUDGET_BYTES = 20_000_000;
@@ -41,9 +42,7 @@ export function fitCases(cases: readonly ShownCase[], budget = BUDGET_BYTES): Fi
 function clipCase(shown: ShownCase, limit: number): ShownCase {
   if (limit === Infinity) return shown;
   const clip = (text: string): string =>
-    text.length <= limit
-      ? text
-      : `${text.slice(0, limit).toWellFormed()}… (${text.length - limit} more characters)`;
+    text.length <= limit ? text : `${cutText(text, limit)}… (${text.length - limit} more characters)`;
   return {
     ...shown,
     question: clip(shown.question),

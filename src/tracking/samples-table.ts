@@ -1,6 +1,7 @@
 import { sampleEpoch } from '../report/samples.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import { cutText } from '../formats/plain-text.ts';
 
 export type Cell = string | number | boolean | null;
 
@@ -42,4 +43,4 @@ export async function samplesTable(
 }
 
 /** Half of a surrogate pair is no text that all trackers take. */
-const clip = (text: string): string => text.slice(0, MAX_TEXT).toWellFormed();
+const clip = (text: string): string => cutText(text, MAX_TEXT);

@@ -1,6 +1,7 @@
 /** Answers of worlds of several turns: the agent's actions, one a line. */
 import type { Format } from './json-tasks/prompts.ts';
 import type { World } from './world.ts';
+import { cutText } from '../formats/plain-text.ts';
 
 /** How actions are read and written, in the words of a world. */
 interface ActionForm<Action> {
@@ -28,7 +29,7 @@ export const renderActions =
     actions: answer
       .split('\n')
       .slice(0, turns)
-      .map((text) => form.parseAction(text) ?? { unparsable: text.slice(0, MAX_SHOWN) }),
+      .map((text) => form.parseAction(text) ?? { unparsable: cutText(text, MAX_SHOWN) }),
   });
 
 /** What ends an observation in words, so that the agent writes next. */

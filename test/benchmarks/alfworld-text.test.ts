@@ -13,6 +13,7 @@ describe('the command in an answer', () => {
     ['', ''],
     ['Action:', ''],
     [`Action: ${'x'.repeat(500)}`, 'x'.repeat(200)],
+    [`Action: a${'😀'.repeat(150)}`, `a${'😀'.repeat(99)}\ufffd`],
   ])('%j', (text, command) => expect(parseCommand(text)).toBe(command));
 
   it('is one line, and short, whatever was written', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { apiBank } from '../../src/benchmarks/api-bank/api-bank.ts';
 import { bamboogle } from '../../src/benchmarks/bamboogle/bamboogle.ts';
+import { canonicalJson } from '../../src/store/canonical-json.ts';
 import { answer, opened, prompted, scripted } from './attempt.ts';
 
 /** What a policy may write: marks of every format, cut and joined at random. */
@@ -32,6 +33,7 @@ const written = fc.string({
     '7',
     '\n',
     '\\',
+    String.raw`\ud83d`,
     'é',
     '\ud800',
     ' ',
@@ -49,10 +51,12 @@ describe.each([...apiBank.suites, ...bamboogle.suites])('$name', (suite) => {
     const item = open.cases[3]!;
     await fc.assert(
       fc.asyncProperty(written, async (text) => {
-        const said = answer(text, [{ id: 'a', name: text, arguments: text }]);
+        // Clients make what a server says well formed.
+        const formed = text.toWellFormed();
+        const said = answer(formed, [{ id: 'a', name: formed, arguments: formed }]);
         const { tools } = scripted([said, said, said, said]);
         const response: unknown = JSON.parse(
-          JSON.stringify(await open.attempt(item, { ...tools, once: () => Promise.resolve([] as never) })),
+          canonicalJson(await open.attempt(item, { ...tools, once: () => Promise.resolve([] as never) })),
         );
         const [verdict] = await open.judge([{ item, response }], tools.signal);
         expect(verdict!.correct).toBe(verdict!.reason === null);

@@ -11,6 +11,7 @@ import {
 import { bamboogleClosedBook, bamboogleSearch } from '../../src/benchmarks/bamboogle/bamboogle.ts';
 import type { BamboogleResponse } from '../../src/benchmarks/bamboogle/bamboogle.ts';
 import { isJudgedCorrect } from '../../src/benchmarks/bamboogle/judge.ts';
+import { runSearchRounds } from '../../src/benchmarks/bamboogle/search-rounds.ts';
 import { formatHits, search, searchHits } from '../../src/benchmarks/bamboogle/search-endpoint.ts';
 import type { Answer, Question } from '../../src/formats/chat-messages.ts';
 import { answer, opened, prompted, scripted, shippedHost } from './attempt.ts';
@@ -406,11 +407,25 @@ describe('searching', () => {
     ],
     [{ results: [{ name: 'T', content: 'S' }] }, '1. T\n- Snippet: S'],
     [['S'], '1. \n- Snippet: S'],
+    [{ organic: [{ title: 'T\ud83d', snippet: 'S\ud83d' }] }, '1. T\ufffd\n- Snippet: S\ufffd'],
     [{ results: [[{ document: { contents: 'S' }, score: 1 }]] }, '1. \n- Snippet: S'],
     [{ organic: [] }, ''],
     [null, ''],
     [{ organic: [{}, 7, null] }, ''],
   ])('reads %j', (body, text) => expect(formatHits(searchHits(body))).toBe(text));
+
+  it('stores a query well formed, of which JSON said half a surrogate pair', async () => {
+    const call = String.raw`<tool_call>\n{"name": "Search", "parameters": {"query": "who \ud83d"}}\n</tool_call>`;
+    const { tools } = scripted([answer(call.replaceAll('\\n', '\n')), answer('nobody')]);
+    const noHits = { ...tools, once: () => Promise.resolve([] as never) };
+    const outcome = await runSearchRounds(
+      'Who?',
+      { url: 'http://127.0.0.1:1', key: undefined },
+      'prompt',
+      noHits,
+    );
+    expect(outcome).toEqual({ text: 'nobody', rounds: 2, queries: ['who \ufffd'] });
+  });
 
   it('needs an endpoint, and the key that is named', async () => {
     expect(bamboogleSearch.refuses(prompted)).toContain('search: got null');

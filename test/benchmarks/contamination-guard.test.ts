@@ -78,6 +78,18 @@ describe('tasks of one’s own in the language world', () => {
     expect(parseCandidate(world, JSON.stringify(asks('Quiz. What is one?')))).toMatchObject({ valid: true });
     expect(parseCandidate(world, '{}')).toEqual(world.parseTask('{}'));
   });
+
+  it('are no task where the agent would get the question in a later turn alone', async () => {
+    const world = await loaded({ type: 'services' });
+    const turn = (text: string) => [{ name: 'send_message', arguments: { to: 'Ada', text } }];
+    const written = (...texts: string[]): string =>
+      JSON.stringify({ state: { files: [], messages: [], tickets: [] }, turns: texts.map(turn) });
+    expect(parseCandidate(world, written('hello there', 'good night'))).toMatchObject({ valid: true });
+    expect(parseCandidate(world, written('hello there', question))).toEqual({
+      valid: false,
+      reason: 'contaminated',
+    });
+  });
 });
 
 describe('tasks in TravelPlanner’s parts', () => {

@@ -240,6 +240,12 @@ describe('holes of the official evaluation', () => {
       changed(1, 3, { transportation: 'Teleport from Rockford to St. Petersburg' }),
       {},
     ],
+    [
+      'self-driving without a taxi is a taxi',
+      3,
+      changed(3, 3, { transportation: 'Self-driving, from Stockton to Las Vegas, no taxi' }),
+      rich,
+    ],
     ['fields of any name are information', 1, changed(1, 2, { mood: 'splendid' }), {}],
   ])('%s; the stricter verdict has it not', (_, idx, plan, query) => {
     expect(official(idx, plan, query).why).toEqual({});
@@ -270,6 +276,19 @@ describe('holes of the official evaluation', () => {
 });
 
 describe('the stricter verdict', () => {
+  it('reads a plan to its end, where the official checks end at its first day', () => {
+    const plan = changed(1, 1, {
+      current_city: 'from Denver to Rockford',
+      dinner: 'Jyoti Dhaba, Pensacola',
+    }).with(1, { ...goldPlan(1)[1], current_city: 'from Rockford' });
+    expect(official(1, plan).why.plan).toBeUndefined();
+    expect(strict(1, plan)).toMatchObject({
+      delivered: true,
+      passes: false,
+      why: { plan: 'current_city of day 2 says "from" and not where to' },
+    });
+  });
+
   it('passes all annotated plans but one, which visits a museum of another city', () => {
     const failed = train.tasks
       .filter(({ idx }) => !strict(idx, goldPlan(idx)).passes)

@@ -24,6 +24,8 @@ describe('softSimilarity', () => {
     // A dash between two numbers is no sign.
     expect(softSimilarity('1990-1995', '1990 1995')).toBe(1);
     expect(softSimilarity('42.', '42')).toBe(1);
+    expect(softSimilarity('10km', '20km')).toBe(0);
+    expect(softSimilarity('1990s', '1870s')).toBe(0);
   });
 
   it('gives an empty answer nothing', () => {

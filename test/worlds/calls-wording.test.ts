@@ -48,6 +48,13 @@ describe('the words of a task', () => {
     expect(replace.mock.contexts.filter((text) => String(text) === request)).toHaveLength(1);
   });
 
+  it('are well formed where a description is cut inside a surrogate pair', () => {
+    const [tool] = tools;
+    const long = [{ ...tool!, description: `${'x'.repeat(199)}😀 and more` }];
+    const { dialogue } = wordPlainly({ tools: long, calls: [{ name: 'book_train', arguments: {} }] });
+    expect(dialogue[0]!.content).toBe(`Please do this. ${'x'.repeat(199)}\ufffd.`);
+  });
+
   it('are the code’s own if no model words them, and say all', () => {
     expect(task.dialogue[0]!.content).toBe(
       'Please do this. Books a train (to: Oslo; seats: 12; quiet: yes; stops: ["Halden","Moss"]).',

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { emptyHistory, updateHistory } from '../../src/coevolution/agent-history.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { canonicalJson } from '../../src/store/canonical-json.ts';
@@ -588,6 +588,15 @@ describe('the class of a failure', () => {
     expect(rewardOf(task, answer)).toBe(0);
     expect(world.failure!(specOf(task), answer)).toBe(said);
   });
+});
+
+test('a signature that is cut inside a surrogate pair can be stored', () => {
+  const task = {
+    prompt: `a${'😀'.repeat(60)} ?`,
+    tools: [],
+    evaluation: { kind: 'exact', answers: ['Mercury'] },
+  };
+  expect(world.signature!(specOf(task as never))).toBe(`exact: a${'😀'.repeat(39)}\ufffd`);
 });
 
 describe('the simulator’s prompt', () => {

@@ -2,6 +2,7 @@ import type { Message } from '../../formats/chat-messages.ts';
 import { lastTaggedBlock } from '../../formats/tagged-blocks.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
 import type { GameState } from './engine.ts';
+import { cutText } from '../../formats/plain-text.ts';
 
 /** Whether the commands that a game admits are listed after what it says. */
 export type Listing = 'admissible' | 'open';
@@ -74,7 +75,7 @@ export function parseCommand(text: string): string {
     lastMatch(answer, /^[ \t>*_`-]*action:(.*)$/gim) ??
     lastMatch(answer, /^(.*\S.*)$/gm) ??
     '';
-  return command.replace(/\s+/g, ' ').trim().slice(0, MAX_COMMAND_LENGTH);
+  return cutText(command.replace(/\s+/g, ' ').trim(), MAX_COMMAND_LENGTH);
 }
 
 /**

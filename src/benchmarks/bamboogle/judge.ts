@@ -1,4 +1,5 @@
 import type { AttemptTools } from '../suite.ts';
+import { cutText } from '../../formats/plain-text.ts';
 
 /** ToolRL's judge is asked in these words. */
 const instruction = `You are a helpful assistant to help me judge if the answer for a specific query is correct or not. You will be given the query, the ground truth answer and the predicted answer. You should first think about if the predicted answer is semantically the same as the ground truth answer. If so give "Yes" in the field "Judgment", otherwise give "No".
@@ -40,7 +41,7 @@ export async function askJudge(
  * `> `, so that the judge can tell them from the prompt's; any other answer stays as it was written.
  */
 function judgedText(predicted: string): string {
-  const shown = predicted.slice(0, MAX_JUDGED_CHARACTERS).toWellFormed();
+  const shown = cutText(predicted, MAX_JUDGED_CHARACTERS);
   return headingOfPrompt.test(shown) ? shown.replace(/^/gm, '> ') : shown;
 }
 

@@ -1,6 +1,7 @@
 import { boundedFetch } from '../../async/bounded-fetch.ts';
 import { withoutSentKeys } from '../../async/sent-keys.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
+import { cutText } from '../../formats/plain-text.ts';
 
 /**
  * A search endpoint: a URL with `{query}` is fetched; any other gets a POST of `{"q": query}`, as for
@@ -37,7 +38,7 @@ export async function search(
   signal: AbortSignal,
 ): Promise<SearchHit[]> {
   // Half a surrogate pair, which a model can write, cannot be URL-encoded.
-  const text = query.slice(0, MAX_QUERY_LENGTH).toWellFormed();
+  const text = cutText(query, MAX_QUERY_LENGTH);
   if (leavesItsPlace(url, text)) return [];
   const headers = key === undefined ? {} : { 'X-API-KEY': key };
   const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
@@ -95,9 +96,12 @@ export function searchHits(body: unknown): SearchHit[] {
     };
   });
   return all
-    .map(({ title, text }) => ({ title: withoutSentKeys(title), text: withoutSentKeys(text) }))
+    .map(({ title, text }) => ({ title: storableText(title), text: storableText(text) }))
     .filter(({ title, text }) => title !== '' || text !== '');
 }
+
+/** A server may cut a snippet inside a surrogate pair. */
+const storableText = (text: string): string => withoutSentKeys(text).toWellFormed();
 
 /** Results as ToolRL shows them: numbered, a title and a snippet each. */
 export function formatHits(hits: readonly SearchHit[]): string {

@@ -138,7 +138,8 @@ function readQuery(call: unknown, field: 'parameters' | 'arguments'): string | u
   const query = (call as Partial<Record<typeof field, { query?: unknown } | null>> | null | undefined)?.[
     field
   ]?.query;
-  return typeof query === 'string' && query.trim() !== '' ? query.trim() : undefined;
+  // JSON may say half a surrogate pair (`\ud83d`) in text that is well formed.
+  return typeof query === 'string' && query.trim() !== '' ? query.trim().toWellFormed() : undefined;
 }
 
 /** Its only tool, described natively. */

@@ -3,6 +3,7 @@ import type { CaseVerdict } from '../suite.ts';
 import { commonsenseNames, hardNames } from './official/constraint.ts';
 import type { PlanVerdict } from './official/verdict.ts';
 import { countKept, keepsAll } from './rates.ts';
+import { cutText } from '../../formats/plain-text.ts';
 
 /** Maximum characters of a reason that are kept: it quotes the plan's own texts. */
 const MAX_REASON_LENGTH = 300;
@@ -13,7 +14,7 @@ const MAX_REASON_LENGTH = 300;
  */
 export function travelCaseVerdict(plan: PlanVerdict): CaseVerdict {
   const why = Object.fromEntries(
-    Object.entries(plan.why).map(([name, text]) => [name, text.slice(0, MAX_REASON_LENGTH).toWellFormed()]),
+    Object.entries(plan.why).map(([name, text]) => [name, cutText(text, MAX_REASON_LENGTH)]),
   );
   const applicable = Object.values(plan.hard ?? {}).filter((holds) => holds !== null).length;
   return {

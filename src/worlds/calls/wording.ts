@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_CONTENT, nameSchema, toolName, toolSchema, valueSchema } from './task-schema.ts';
 import type { ArgumentValue, CallsTask, CallTool, ExpectedCall, Parameter } from './task-schema.ts';
+import { cutText } from '../../formats/plain-text.ts';
 
 /**
  * Tasks whose calls come first and whose words come last: the simulator chooses tools and calls, which are the
@@ -48,10 +49,8 @@ const MAX_DESCRIPTION = 200;
 /** A request that says no more and no less than the calls. */
 function plainRequest(calls: ShortTask['calls'], tools: readonly CallTool[]): string {
   const sentences = calls.map(({ name, arguments: made }) => {
-    const description = (tools.find((tool) => tool.name === name)?.description ?? name).slice(
-      0,
-      MAX_DESCRIPTION,
-    );
+    const tool = tools.find((candidate) => candidate.name === name);
+    const description = cutText(tool?.description ?? name, MAX_DESCRIPTION);
     const values = Object.entries(made).map(([parameter, value]) => `${spaced(parameter)}: ${shown(value)}`);
     return `${description.replace(/\.$/, '')}${values.length === 0 ? '' : ` (${values.join('; ')})`}.`;
   });

@@ -23,6 +23,7 @@ import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask } from './task-schema.ts';
 import { languageSpec, languageTask, parseLanguageTask } from './task.ts';
 import { library } from './tools.ts';
+import { cutText } from '../../formats/plain-text.ts';
 
 /**
  * Language: tasks in natural language, for any OpenAI-compatible model. Code executes programs of a small
@@ -157,7 +158,8 @@ function taskSignature({ prompt, evaluation, target_action }: LanguageTask): str
       .map(({ tool }) => tool)
       .join(' ');
   if (evaluation.kind === 'call') return `call ${target_action!.name}`;
-  return `${evaluation.kind}: ${prompt.toLowerCase().split(/\s+/).slice(0, SIGNATURE_WORDS).join(' ').slice(0, 80)}`;
+  const opening = prompt.toLowerCase().split(/\s+/).slice(0, SIGNATURE_WORDS).join(' ');
+  return `${evaluation.kind}: ${cutText(opening, 80)}`;
 }
 
 /**

@@ -12,7 +12,9 @@ export const MAX_LETTERS = 12;
 export const [MIN_ITEMS, MAX_ITEMS] = [2, 5];
 export const [FIRST_YEAR, LAST_YEAR] = [2000, 2029];
 
-/** Values that are in no base task and in no corpus, and that the simulator may not write. */
+/**
+ * Values that are in no base task and in no corpus, and that the simulator may not write; names it may write as texts.
+ */
 export const reservedValues = {
   numbers: [600, 799],
   /** First letters of words. */

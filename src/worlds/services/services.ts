@@ -16,6 +16,7 @@ import { requestsOf } from './requests.ts';
 import type { ServicesSettings } from './settings.ts';
 import { referenceTo, servicesTaskSchema, validateServicesTask } from './task.ts';
 import type { ServicesTask } from './task.ts';
+import { cutText } from '../../formats/plain-text.ts';
 
 /**
  * Services: requests of several turns on a file system, messages and tickets whose state code owns. The simulator
@@ -118,7 +119,7 @@ function servicesDefinition({ maxCalls, stepsPerTurn }: ServicesSettings): JsonT
       actions: answer
         .split('\n')
         .slice(0, 200)
-        .map((line) => readPythonCalls(line) ?? stripReasoning(line).slice(0, 200)),
+        .map((line) => readPythonCalls(line) ?? cutText(stripReasoning(line), 200)),
     }),
   };
 }

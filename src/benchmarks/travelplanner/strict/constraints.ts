@@ -14,6 +14,7 @@ export const strictConstraints: Partial<Record<CommonsenseName | HardName, Const
   diverse_restaurants: ({ days }) => (isDiverse(days.flatMap(mealTexts)) ? null : 'a restaurant is repeated'),
   diverse_attractions: ({ days }) =>
     isDiverse(days.flatMap(attractionTexts)) ? null : 'an attraction is repeated',
+  non_conflicting_transportation: compatibleVehicles,
   minimum_nights_stay: minimumNights,
   budget,
   transportation,
@@ -62,6 +63,14 @@ function continuousRoute({ query, days }: Delivered): string | null {
   if (route[0]![0] !== query.org) return `the first day does not start in ${query.org}`;
   const broken = route.findIndex((cities, index) => index > 0 && cities[0] !== route[index - 1]!.at(-1));
   return broken < 0 ? null : `day ${broken + 1} does not start where day ${broken} ended`;
+}
+
+/** A vehicle is what its text begins with: the official code looks for "taxi" in all of it before "self-driving". */
+function compatibleVehicles({ days }: Delivered): string | null {
+  const kinds = days.flatMap(({ transportation: text }) => (isFilled(text) ? [vehicleOf(text)] : []));
+  return kinds.includes('self-driving') && (kinds.includes('flight') || kinds.includes('taxi'))
+    ? 'transportation is conflicting'
+    : null;
 }
 
 function minimumNights({ days, sandbox }: Delivered): string | null {
@@ -138,15 +147,22 @@ function wayCost(
 ): number | null {
   const date = query.date[dayIndex] ?? '';
   const people = query.people_number;
-  const number = /^Flight Number: ([^,]+),/u.exec(text)?.[1];
+  const number = flightNumber(text);
   if (number !== undefined) {
     const flight = sandbox
       .flights(from, to)
       .find((row) => row['Flight Number'] === number && row.FlightDate === date);
     return flight === undefined ? null : flight.Price * people;
   }
-  const vehicle = /^(self-driving|taxi)\b/iu.exec(text)?.[1]?.toLowerCase() as Vehicle | undefined;
-  if (vehicle === undefined) return null;
+  const vehicle = vehicleOf(text);
+  if (vehicle === undefined || vehicle === 'flight') return null;
   const cost = drivingCost(sandbox.distance(from, to), vehicle);
   return cost === null ? null : cost * Math.ceil(people / (vehicle === 'taxi' ? 4 : 5));
+}
+
+const flightNumber = (text: string): string | undefined => /^Flight Number: ([^,]+),/u.exec(text)?.[1];
+
+function vehicleOf(text: string): Vehicle | 'flight' | undefined {
+  if (flightNumber(text) !== undefined) return 'flight';
+  return /^(self-driving|taxi)\b/iu.exec(text)?.[1]?.toLowerCase() as Vehicle | undefined;
 }

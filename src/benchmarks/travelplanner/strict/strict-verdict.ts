@@ -1,6 +1,8 @@
-import { dayFields, readDays } from '../data/plan.ts';
+import { dayFields, MalformedPlan, readDays } from '../data/plan.ts';
+import type { DayPlan } from '../data/plan.ts';
 import type { Sandbox } from '../data/sandbox.ts';
 import type { Query } from '../data/task.ts';
+import { citiesOf } from '../official/commonsense.ts';
 import { commonsenseNames } from '../official/constraint.ts';
 import type { CommonsenseName, Delivered, HardName } from '../official/constraint.ts';
 import { officialVerdict } from '../official/verdict.ts';
@@ -69,6 +71,19 @@ function findFormProblem(query: Query, plan: readonly unknown[]): string | null 
     if (missing !== undefined) return `day ${index + 1} has no ${missing}`;
     const unexpected = Object.keys(plan[index] as object).find((key) => !allowedFields.has(key));
     if (unexpected !== undefined) return `day ${index + 1} has a field that was not asked for`;
+    // The official checks may end before they come to this day.
+    const unreadable = malformedCities(day, index + 1);
+    if (unreadable !== null) return unreadable;
   }
   return null;
+}
+
+function malformedCities(day: DayPlan, number: number): string | null {
+  try {
+    citiesOf(day, number);
+    return null;
+  } catch (error) {
+    if (error instanceof MalformedPlan) return error.message;
+    throw error;
+  }
 }
