@@ -25,6 +25,8 @@ export class FakeRay extends FakeServer {
   readonly keys: (string | undefined)[] = [];
   /** A lost answer: the job is submitted, and its answer does not arrive. */
   losesAnswer = false;
+  /** It takes no job, as while its agents start. */
+  isFull = false;
   /** What is answered to everything instead, as by a proxy. */
   instead: RecordedAnswer | undefined;
 
@@ -67,6 +69,7 @@ export class FakeRay extends FakeServer {
 
   #submit(submission: Record<string, unknown>, response: ServerResponse): void {
     const id = String(submission.submission_id);
+    if (this.isFull) return send(response, { status: 500, body: 'No available agent to submit job' }, id);
     const isKnown = this.jobs.has(id);
     if (!isKnown) {
       this.submissions.push(submission);

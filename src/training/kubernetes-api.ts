@@ -14,6 +14,7 @@ const timeoutMs = 30_000;
 const maxBytes = 16_000_000;
 /** Statuses of a server that is overloaded or starts. */
 const CONFLICT = 409;
+const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 const TOO_MANY = 429;
 const SERVER_ERROR = 500;
@@ -122,7 +123,8 @@ export class KubernetesApi {
     const { status } = answer;
     if (status >= 200 && status < 300) return;
     const text = `answered ${status}: ${messageOf(answer)}`;
-    if (status === 401 || status === CONFLICT || status === TOO_MANY || status >= SERVER_ERROR)
+    const isPassing = [401, CONFLICT, TOO_MANY].includes(status) || status >= SERVER_ERROR;
+    if (isPassing || (status === FORBIDDEN && text.includes('exceeded quota')))
       throw away('the Kubernetes API server', text);
     throw new KubernetesRefused(shortReason(`the Kubernetes API server ${text}`));
   }

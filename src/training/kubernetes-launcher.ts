@@ -56,9 +56,9 @@ export class KubernetesLauncher implements Launcher {
   }
 
   async state(handle: JobHandle): Promise<JobState> {
-    const api = new KubernetesApi(this.#settings());
     const name = kubernetesName(handle);
     try {
+      const api = new KubernetesApi(this.#settings());
       const job = await api.find(name);
       const pods = job === undefined ? [] : await api.pods(name);
       return kubernetesState(job, pods);

@@ -12,6 +12,8 @@ import { torchrunArguments, trainerArguments } from './torchrun-launcher.ts';
 const graceSeconds = 60;
 /** Port of a job's first pod, at which the processes of all its pods find each other. */
 const meetingPort = 29_400;
+/** Seconds that a job's first pods wait for the others, which may wait for nodes: a week. */
+const meetingSeconds = 604_800;
 /** Seconds that Kubernetes keeps an ended job and its log: a day. */
 const keptSeconds = 86_400;
 
@@ -58,6 +60,7 @@ function pythonArguments(
             `--node-rank=$(${indexVariable})`,
             `--master-addr=${kubernetesName(submission)}-0.${settings.service}`,
             `--master-port=${meetingPort}`,
+            `--rdzv-conf=timeout=${meetingSeconds}`,
           ],
   });
 }

@@ -38,6 +38,8 @@ export class RayLauncher implements Launcher {
   readonly #address: () => RayAddress;
   readonly #resources: RayResources;
   readonly #command: (folder: string) => RayCommand;
+  /** Jobs that were removed to be submitted again, until they are: meanwhile Ray knows none. */
+  readonly #removed = new Set<string>();
 
   /** @param address by the operator's list as it is now. @throws EndpointRefused */
   constructor(address: () => RayAddress, resources: RayResources, command: (folder: string) => RayCommand) {
@@ -60,16 +62,20 @@ export class RayLauncher implements Launcher {
   }
 
   async state(handle: JobHandle): Promise<JobState> {
-    const jobs = this.#jobs();
     const id = rayId(handle);
     try {
+      const jobs = this.#jobs();
       const job = await jobs.find(id);
-      if (job === undefined) return { state: 'ended' };
-      const isWaiting = job.status === 'PENDING' || hasWaitedTooLong(job);
+      if (job === undefined && !this.#removed.has(id)) return { state: 'ended' };
+      const isWaiting = job === undefined || job.status === 'PENDING' || hasWaitedTooLong(job);
       if (isWaiting && (await isStopped(handle))) return { state: 'ended' };
-      if (!hasWaitedTooLong(job)) return stateOf(job);
-      await jobs.remove(id);
+      if (job !== undefined) {
+        if (!hasWaitedTooLong(job)) return stateOf(job);
+        this.#removed.add(id);
+        await jobs.remove(id);
+      }
       await this.#post(jobs, handle);
+      this.#removed.delete(id);
       return { state: 'queued', reason: 'submitted again, since Ray ends what waits too long' };
     } catch (error) {
       return unansweredState(error, 'Ray');

@@ -86,10 +86,12 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
     }
     if (previous) tokenBudget = Math.min(tokenBudget, previous.settings.tokens_per_micro_batch);
     if (previousExit?.reason === 'out_of_memory') tokenBudget = halve(tokenBudget);
-    // A job that has written its exit still holds its lock, and its memory, until its process is gone.
+    // A job that has written its exit still holds its lock, and its memory, until its process is gone. One that takes
+    // too long to go, or that its queue would start again, is fenced by the next claim.
     const state =
-      earlier && (await (previousExit ? stateOnceGone(launcher, earlier) : launcher.state(earlier)));
-    const attached = previous && state?.state !== 'ended' ? earlier : undefined;
+      earlier &&
+      (await (previousExit ? stateOnceGone(launcher, earlier, options.signal) : launcher.state(earlier)));
+    const attached = previous && !previousExit && state?.state !== 'ended' ? earlier : undefined;
     // It may have ended since its result was looked for.
     if (!attached && !previousExit && (await folder.exit())) continue;
     if (!attached) await checkpoints.fetch(options.onTransferred);
@@ -172,16 +174,20 @@ function failure({ reason, file, ...exit }: JobExit, path: string): Error {
 }
 
 /**
- * The state of a job that has written its exit, once its process is gone, or takes too long to go.
- * @throws ModelUnavailable for a back end that does not answer, which could take no other job either
+ * The state of a job that has written its exit, once its process is gone, or takes too long to go; or it waits in its
+ * queue again, which has taken its place back.
+ * @throws ModelUnavailable for a back end that does not answer, which could take no other job either; the signal's
+ *   reason when it aborts
  */
-async function stateOnceGone(launcher: Launcher, handle: JobHandle): Promise<JobState> {
+async function stateOnceGone(launcher: Launcher, handle: JobHandle, signal: AbortSignal): Promise<JobState> {
   const started = Date.now();
   for (;;) {
     const state = await launcher.state(handle);
     const outage = outageOf(state);
     if (outage !== undefined) throw outage;
-    if (state.state === 'ended' || Date.now() - started >= maxEndMs) return state;
+    const isGone = state.state === 'ended' || state.state === 'queued';
+    if (isGone || Date.now() - started >= maxEndMs) return state;
+    signal.throwIfAborted();
     await sleep(launcher.pollMs / 10);
   }
 }

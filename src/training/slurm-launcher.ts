@@ -17,6 +17,9 @@ const script = join(import.meta.dirname, 'slurm-job.sh');
 const maxCommandMs = 60_000;
 /** Nothing heartbeats during a look, so it ends well before the attempt has to. */
 const maxLookMs = 30_000;
+/** Of the controller's time a place in the queue takes the most, since it lists all jobs that wait. */
+const maxPositionMs = 5_000;
+const positionEveryMs = 300_000;
 /** Between two looks at a job that was asked to end. */
 const endPollMs = 500;
 /** Seconds before a limit of time or a pre-emption at which the job is told to write a checkpoint. */
@@ -49,7 +52,7 @@ export class SlurmLauncher implements Launcher {
 
   constructor(options: SlurmOptions) {
     this.#options = options;
-    this.pollMs = options.pollMs ?? 5_000;
+    this.pollMs = options.pollMs ?? 15_000;
     // A shared file system shows a node's files here some seconds later.
     this.settleMs = options.settleMs ?? 10_000;
   }
@@ -130,6 +133,8 @@ export class SlurmLauncher implements Launcher {
   }
 
   #lastFailure: ProgramEnd = { code: 0, stdout: '', stderr: '' };
+  /** Places in the queue, by the job's number, as they were last asked for. */
+  readonly #positions = new Map<string, { at: number; position: number | undefined }>();
 
   /** The job of a claim, also one that has ended a short time ago; the newest, if there are several. */
   async #find(handle: Pick<JobHandle, 'key' | 'fence'>): Promise<QueueLine | undefined | 'unknown'> {
@@ -152,15 +157,26 @@ export class SlurmLauncher implements Launcher {
 
   /** Its place among all jobs that wait, by priority; undefined if the cluster does not show others' jobs. */
   async #position({ id }: QueueLine): Promise<number | undefined> {
-    const end = await this.#run('squeue', [
-      ...['--noheader', '--states=PENDING', '--sort=-p,i', '--format=%i'],
-    ]);
+    const last = this.#positions.get(id);
+    if (last !== undefined && Date.now() - last.at < positionEveryMs) return last.position;
+    const end = await this.#run(
+      'squeue',
+      ['--noheader', '--states=PENDING', '--sort=-p,i', '--format=%i'],
+      this.#environment(),
+      maxPositionMs,
+    );
     const index = end.stdout.split('\n').findIndex((line) => line.trim() === id);
-    return end.code !== 0 || index === -1 ? undefined : index + 1;
+    const position = end.code !== 0 || index === -1 ? undefined : index + 1;
+    this.#positions.set(id, { at: Date.now(), position });
+    return position;
   }
 
-  #run(command: string, args: readonly string[], env = this.#environment()): Promise<ProgramEnd> {
-    const timeoutMs = command === 'squeue' ? maxLookMs : maxCommandMs;
+  #run(
+    command: string,
+    args: readonly string[],
+    env = this.#environment(),
+    timeoutMs = command === 'squeue' ? maxLookMs : maxCommandMs,
+  ): Promise<ProgramEnd> {
     return runProgram(command, args, { env: { ...env, TZ: 'UTC' }, timeoutMs });
   }
 
@@ -177,10 +193,17 @@ const cut = (text: string): string => text.trim().slice(0, 500);
 const controllerOutage = (command: string, reason: string): ModelUnavailable =>
   new ModelUnavailable(failureText(command, reason), { server: 'Slurm', reason });
 
+/** A controller that is away or changes over, and limits of a site on how many jobs it takes. */
+const passing = new RegExp(
+  'contact slurm controller|timed out|connect failure|standby mode|zero bytes were transmitted|' +
+    'resource temporarily unavailable|MaxSubmitJob',
+  'i',
+);
+
 /** A submission that fails may be wrong in itself. */
 function unavailable(command: string, { stderr }: ProgramEnd): Error {
   const reason = cut(stderr);
-  return /contact slurm controller|timed out|connect failure/i.test(reason)
+  return passing.test(reason)
     ? controllerOutage(command, reason)
     : new TrainerUnavailable(failureText(command, reason));
 }

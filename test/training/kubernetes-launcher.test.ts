@@ -137,11 +137,17 @@ describe('an API server', () => {
   });
 
   it('that refuses a job says why, and it is tried again', async () => {
-    const message = 'jobs.batch is forbidden: exceeded quota: gpus';
-    cluster.instead = { status: 403, body: JSON.stringify({ kind: 'Status', reason: 'Forbidden', message }) };
-    const error = await failureOf(launcher().submit(submission()));
+    const refusal = (message: string) => {
+      const body = JSON.stringify({ kind: 'Status', reason: 'Forbidden', message });
+      cluster.instead = { status: 403, body };
+      return failureOf(launcher().submit(submission()));
+    };
+    const message = 'jobs.batch is forbidden: User "worker" cannot create resource "jobs"';
+    const error = await refusal(message);
     expect(error).toBeInstanceOf(TrainerUnavailable);
     expect((error as Error).message).toContain(message);
+    // A limit of the site passes, and costs no attempt.
+    expect(await refusal('jobs.batch is forbidden: exceeded quota: gpus')).toBeInstanceOf(ModelUnavailable);
   });
 
   it('whose settings are missing or wrong is waited for, and its jobs keep their names', async () => {
@@ -149,11 +155,13 @@ describe('an API server', () => {
     const watching = new KubernetesLauncher(() => read(), trainer);
     await watching.submit(submission());
     read = () => readKubernetes(`${folder}/none.json`);
-    for (const failing of [watching.submit(submission(2)), watching.state(handle())])
-      expect(await failureOf(failing)).toMatchObject({
-        name: 'ModelUnavailable',
-        reason: expect.stringContaining('none.json cannot be read (ENOENT)') as string,
-      });
+    const outage = {
+      name: 'ModelUnavailable',
+      reason: expect.stringContaining('none.json cannot be read (ENOENT)') as string,
+    };
+    expect(await failureOf(watching.submit(submission(2)))).toMatchObject(outage);
+    // A file that is away for a moment does not end the watch of a job that writes progress.
+    expect(await watching.state(handle())).toMatchObject({ state: 'unknown', outage });
     expect(watching.describe(handle())).toBe(`Kubernetes job genenv/${nameOf()}`);
     expect(await watching.cancel(handle(), 1)).toBe(false);
   });

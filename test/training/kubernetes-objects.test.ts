@@ -87,6 +87,7 @@ describe('the Job of a claim', () => {
     expect(containerOf(spread).command.slice(3, -4)).toEqual([
       ...['--nproc-per-node=2', '--nnodes=2', '--max-restarts=0', '--node-rank=$(JOB_COMPLETION_INDEX)'],
       ...[`--master-addr=${kubernetesName(submission)}-0.genenv-jobs`, '--master-port=29400'],
+      '--rdzv-conf=timeout=604800',
     ]);
     expect(() => jobManifest(submission, settings({ processesPerPod: 3 }), shared)).toThrow(
       'trainer.processes: got 4; expected at most 3, or a multiple of it, which is `processesPerPod` of kubernetes.json',

@@ -16,6 +16,8 @@ class Queue {
   /** What its own clock says of a job's wait; undefined = it does not tell. */
   waited: number | undefined;
   answers = true;
+  /** Claim of a job that waits for its quota once more. */
+  takenBack: number | undefined;
   /** It answers, and does not know what has become of the job. */
   hasLostNode = false;
   readonly #local = new LocalLauncher('process', python, ({ folder }) =>
@@ -51,7 +53,8 @@ class Queue {
     if (this.hasLostNode) return { state: 'unknown', reason: 'its node does not answer' };
     const job = this.submitted.find(({ fence }) => fence === handle.fence);
     if (job === undefined) return { state: 'ended' };
-    if (!this.isOpen) return { state: 'queued', reason: 'Resources', position: 3 };
+    if (!this.isOpen || handle.fence === this.takenBack)
+      return { state: 'queued', reason: 'Resources', position: 3 };
     if (!this.#started.has(job.fence)) {
       this.#started.add(job.fence);
       await this.#local.submit(job);
@@ -246,6 +249,19 @@ describe('a training job in a queue', { timeout: 60_000 }, () => {
     await job.write('go', '');
     expect(await running).toMatchObject({ result: { steps_done: 3 } });
     expect((await job.starts()).map(({ fence }) => fence)).toEqual([1, 2]);
+  });
+
+  it('whose queue takes its place back is submitted under the next claim, at no cost of an attempt', async () => {
+    const queue = new Queue();
+    queue.isOpen = true;
+    const job = await trial({ waits_for: 'go' });
+    const running = job.run({ launcher: queue.launcher() });
+    await expect.poll(() => job.progress.at(-1)?.step, { timeout: 20_000 }).toBe(1);
+    queue.takenBack = 1;
+    process.kill(job.progress.at(-1)!.pid, 'SIGTERM');
+    await expect.poll(() => job.starts(), { timeout: 15_000 }).toHaveLength(2);
+    await job.write('go', '');
+    expect(await running).toMatchObject({ result: { steps_done: 3 } });
   });
 
   it('that is pre-empted again before it got further fails, as an attempt of its activity', async () => {

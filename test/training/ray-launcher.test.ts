@@ -83,6 +83,20 @@ describe('a job of Ray', () => {
     expect(ray.submissions).toHaveLength(1);
   });
 
+  it('that could not be submitted again has not ended, and is submitted when Ray takes jobs', async () => {
+    const watching = launcher();
+    ray.jobs.set(handle().id, 'waited too long');
+    ray.isFull = true;
+    for (let look = 0; look < 2; look++)
+      expect(await watching.state(handle())).toMatchObject({ state: 'unknown' });
+    expect(ray.jobs.size).toBe(0);
+    ray.isFull = false;
+    expect(await watching.state(handle())).toMatchObject({ state: 'queued' });
+    expect(await watching.state(handle())).toMatchObject({ state: 'queued' });
+    ray.jobs.clear();
+    expect(await watching.state(handle())).toEqual({ state: 'ended' });
+  });
+
   it('that was stopped while it waited is not submitted again when Ray has ended it', async () => {
     ray.jobs.set(handle().id, 'pending');
     expect(await launcher().cancel(handle(), 60_000)).toBe(true);
@@ -152,7 +166,10 @@ describe('a cluster that is away', () => {
       () => ({ words: ['true'], variables: {} }),
     );
     expect(await failureOf(refused.submit(submission()))).toBeInstanceOf(EndpointRefused);
-    expect(await failureOf(refused.state(handle()))).toBeInstanceOf(EndpointRefused);
+    expect(await refused.state(handle())).toMatchObject({
+      state: 'unknown',
+      outage: { name: 'EndpointRefused' },
+    });
     expect(ray.requests).toEqual([]);
   });
 
