@@ -69,7 +69,10 @@ export class FakeRay extends FakeServer {
 
   #submit(submission: Record<string, unknown>, response: ServerResponse): void {
     const id = String(submission.submission_id);
-    if (this.isFull) return send(response, { status: 500, body: 'No available agent to submit job' }, id);
+    if (this.isFull) {
+      send(response, { status: 500, body: 'No available agent to submit job' }, id);
+      return;
+    }
     const isKnown = this.jobs.has(id);
     if (!isKnown) {
       this.submissions.push(submission);
