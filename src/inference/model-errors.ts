@@ -35,10 +35,30 @@ export function abortedAnswer(baseUrl: string, model: string, why = 'aborted'): 
   return new ModelUnavailable(`${baseUrl} ${reason} (${model})`, { server: baseUrl, reason });
 }
 
+/** No key, one that is not valid (any more), an account without credit, a key without rights. */
+const KEY_REFUSALS = [401, 402, 403];
+
+/**
+ * The error for an answer that speaks of the key, which whoever runs the worker can replace at any time: it is waited
+ * for. Undefined for any other status.
+ */
+export function keyProblem(
+  server: string,
+  status: number | undefined,
+  message: string,
+): ModelUnavailable | undefined {
+  if (status === undefined || !KEY_REFUSALS.includes(status)) return undefined;
+  return new ModelUnavailable(message, { server, reason: shortReason(`it refuses the key: ${message}`) });
+}
+
 /** The error of this room that an error of OpenAI's client stands for, which decides about a retry. */
 export function toModelError(error: unknown, server: Server, model: string): unknown {
   const { baseUrl } = server;
-  if (error instanceof InvalidAnswer || error instanceof ServerProblem) return error;
+  if (error instanceof ServerProblem) return error;
+  if (error instanceof InvalidAnswer)
+    return error.message.includes(baseUrl)
+      ? error
+      : new InvalidAnswer(`${baseUrl}: ${error.message}`, { cause: error });
   if (error instanceof APIConnectionTimeoutError || (error instanceof Error && error.name === 'TimeoutError'))
     return unansweredInTime(server, model, error);
   if (error instanceof AnswerTooLarge) return new InvalidAnswer(`${baseUrl}, ${model}: ${error.message}`);
@@ -59,6 +79,8 @@ export function toModelError(error: unknown, server: Server, model: string): unk
       return new ModelNotServed(message, problem);
     if (isPromptTooLong({ ...error, status, message: error.message }))
       return new PromptTooLong(message, { cause: error });
+    const refusedKey = keyProblem(baseUrl, status, message);
+    if (refusedKey !== undefined) return refusedKey;
     const isRefused =
       status !== undefined && status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
     return isRefused

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { AnswerTooLarge } from '../async/bounded-fetch.ts';
 import { MAX_LIST_BYTES } from './answer-limits.ts';
 import { checkAnswer } from './answer-schemas.ts';
+import { keyProblem } from './model-errors.ts';
 import { connectionProblem, shortReason } from './outage-reason.ts';
 import { InvalidAnswer, ModelUnavailable, RequestRefused } from './policy-client.ts';
 import { serverFetch } from './server-urls.ts';
@@ -55,12 +56,12 @@ export function createCaller(server: ServerAddress): Call {
   };
 }
 
-/** What no other try changes is refused; the server's own errors pass. */
-export const failureOf = (
+/** What no other try changes is refused; the server's own errors pass, and so may what it says of a key. */
+export function failureOf(
   server: string,
   status: number,
   message: string,
-): ModelUnavailable | RequestRefused =>
-  status >= 500
-    ? new ModelUnavailable(message, { server, reason: shortReason(message) })
-    : new RequestRefused(message);
+): ModelUnavailable | RequestRefused {
+  if (status >= 500) return new ModelUnavailable(message, { server, reason: shortReason(message) });
+  return keyProblem(server, status, message) ?? new RequestRefused(message);
+}

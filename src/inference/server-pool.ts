@@ -1,5 +1,5 @@
 /** Several servers for the same policies. */
-import { ModelNotServed, ModelUnavailable } from './policy-client.ts';
+import { InvalidAnswer, ModelNotServed, ModelUnavailable } from './policy-client.ts';
 import type { Completion, CompletionRequest, PolicyClient } from './policy-client.ts';
 import { completeSeparately } from './prompt-requests.ts';
 
@@ -67,9 +67,10 @@ export function completeOnServers(
 /**
  * Calls a server: the one that answered last time and has the fewest calls under way; the `key` of the call
  * decides between equals. One that cannot answer now is passed over for a while, which doubles with each
- * failure; then one call tries it. One that still lacks the policy after it was published is passed over too.
+ * failure; then one call tries it. One that still lacks the policy after it was published is passed over too, and so
+ * is one of several whose answers fit no request: it has another model, or is another version.
  * @throws ModelNotServed if a server lacks the policy and publishing it may help, ModelUnavailable if none can
- * answer now; what the chosen one throws otherwise
+ * answer now, InvalidAnswer if the answers of all fit no request; what the chosen one throws otherwise
  */
 export async function callOneServer<Client, Answer>(
   servers: readonly PooledServer<Client>[],
@@ -87,7 +88,7 @@ export async function callOneServer<Client, Answer>(
     .sort(
       (a, b) => a.failures - b.failures || a.underWay - b.underWay || distance(a.index) - distance(b.index),
     );
-  let problem: ModelUnavailable | ModelNotServed | undefined;
+  let problem: PoolProblem | undefined;
   for (const { index } of order) {
     const { client, load } = servers[index]!;
     load.underWay += 1;
@@ -101,8 +102,8 @@ export async function callOneServer<Client, Answer>(
       load.misses = 0;
       return answer;
     } catch (error) {
+      if (!isPoolProblem(error)) throw error;
       const isMiss = error instanceof ModelNotServed;
-      if (!isMiss && !(error instanceof ModelUnavailable)) throw error;
       if (isTrial && load.failures === failures) load.failures += 1;
       load.retryAt = Date.now() + delayMs(load.failures);
       if (isMiss) load.misses += 1;
@@ -115,11 +116,17 @@ export async function callOneServer<Client, Answer>(
   throw problem ?? new ModelUnavailable('there is no server to ask');
 }
 
+/** What another server of the pool may not have. */
+type PoolProblem = ModelUnavailable | ModelNotServed | InvalidAnswer;
+const isPoolProblem = (error: unknown): error is PoolProblem =>
+  error instanceof ModelUnavailable || error instanceof ModelNotServed || error instanceof InvalidAnswer;
+
 /**
  * Which of several servers' problems is the call's: what publishing may mend, then a limit of the rate, which is
- * waited out, then any other.
+ * waited out, then a server that is away, then an answer that fits no request.
  */
-const remedyRank = (problem: ModelUnavailable | ModelNotServed): number => {
-  if (problem instanceof ModelNotServed) return 2;
-  return problem.isRateLimit ? 1 : 0;
+const remedyRank = (problem: PoolProblem): number => {
+  if (problem instanceof ModelNotServed) return 3;
+  if (problem instanceof InvalidAnswer) return 0;
+  return problem.isRateLimit ? 2 : 1;
 };

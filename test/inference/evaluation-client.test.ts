@@ -177,7 +177,7 @@ describe('a policy by chat completions', () => {
   });
 
   it('fails as a whole, and for the server’s reason', async () => {
-    const { chats } = await servers((messages) => (messages[0]!.content === 'b' ? 401 : 'x'));
+    const { chats } = await servers((messages) => (messages[0]!.content === 'b' ? 422 : 'x'));
     await expect(chats.answer([seededQuestion('a'), seededQuestion('b')], never)).rejects.toThrow(
       RequestRefused,
     );

@@ -74,3 +74,9 @@ test.each<[string, number, object, new (...args: never[]) => Error]>([
   expect(errorOf(status, body)).toBeInstanceOf(kind);
   expect(errorOf(status, body)).not.toBeInstanceOf(PromptTooLong);
 });
+
+test.each([401, 402, 403])('a key that is refused with %i is waited for: it can be replaced', (status) => {
+  const error = errorOf(status, saying('Incorrect API key provided'));
+  expect(error).toBeInstanceOf(ModelUnavailable);
+  expect(error).toMatchObject({ reason: expect.stringContaining('it refuses the key: ') as string });
+});
