@@ -42,6 +42,7 @@ import { createPlanPromotionTrial } from './nightly/plan-promotion-trial.ts';
  */
 
 export const createLlmActivities = (dependencies: Dependencies) => ({
+  prepareRun: createPrepareRun(dependencies),
   writePool: createBuildTaskDataset(dependencies),
   generateTasks: createGenerateTasks(dependencies),
   rollOut: createRunRollouts(dependencies),
@@ -60,7 +61,6 @@ export const createCpuActivities = (dependencies: Dependencies) => ({
   openEpoch: createOpenEpoch(dependencies),
   retuneExperiment: createRetuneExperiment(dependencies),
   recordEnd: createRecordOutcome(dependencies),
-  prepareRun: createPrepareRun(dependencies),
   drawTasks: createDrawTasks(dependencies),
   computeRewards: createComputeRewards(dependencies),
   filterByDifficulty: createFilterByDifficulty(dependencies),

@@ -72,15 +72,21 @@ export async function readPlainFile(path: string, limit = MAX_FILE_BYTES): Promi
 /**
  * The content of a file that is open. Of one that grows meanwhile, as much as it had: `handle.readFile` would ask
  * for the size again, and read a file that was empty to its end.
+ * @param from bytes that are left out
  * @throws InvalidArtifact for a file beyond the limit
  */
-export async function readOpened(handle: FileHandle, path: string, limit = MAX_FILE_BYTES): Promise<Buffer> {
-  const { size } = await handle.stat();
+export async function readOpened(
+  handle: FileHandle,
+  path: string,
+  limit = MAX_FILE_BYTES,
+  from = 0,
+): Promise<Buffer> {
+  const size = (await handle.stat()).size - from;
   if (size > limit) throw new FileTooLarge(path, size, limit);
-  const data = Buffer.alloc(size);
+  const data = Buffer.alloc(Math.max(0, size));
   let length = 0;
   while (length < size) {
-    const { bytesRead } = await handle.read(data, length, size - length, length);
+    const { bytesRead } = await handle.read(data, length, size - length, from + length);
     if (bytesRead === 0) break;
     length += bytesRead;
   }

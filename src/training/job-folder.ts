@@ -7,7 +7,14 @@ import { atomicWrite } from '../store/atomic-write.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { undefinedIfMissing } from '../store/errors.ts';
 import type { OnDamage } from '../store/errors.ts';
-import { isPlainFile, openPlainFile, readPlainFile, requirePlainFolder } from '../store/plain-files.ts';
+import {
+  isPlainFile,
+  MAX_LINES_BYTES,
+  openPlainFile,
+  readOpened,
+  readPlainFile,
+  requirePlainFolder,
+} from '../store/plain-files.ts';
 import { exitSchema, progressSchema, resultSchema } from '../types/training-job.ts';
 import type { JobExit, JobProgress, JobResult, TrainingJob } from '../types/training-job.ts';
 import { launchSchema } from './launcher.ts';
@@ -20,6 +27,12 @@ const queueSchema = z.strictObject({
 });
 export type QueueRecord = z.infer<typeof queueSchema>;
 
+/** The newest intact line of the progress file, and its number counted from 1. */
+type NewestProgress = { lines: number; last: JobProgress };
+/** What was read of the progress file, up to the end of a line. */
+type ReadProgress = { bytes: number; lines: number; newest: NewestProgress | undefined };
+const noProgress: ReadProgress = { bytes: 0, lines: 0, newest: undefined };
+
 /** Python that fails if another process holds the lock. */
 const tryLock = 'import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX | fcntl.LOCK_NB)';
 
@@ -29,6 +42,7 @@ export class JobFolder {
   readonly #python: Python;
   readonly #onDamage: OnDamage;
   readonly #reported = new Set<string>();
+  #progress: ReadProgress = noProgress;
 
   constructor(path: string, python: Python, onDamage: OnDamage) {
     this.path = path;
@@ -96,18 +110,12 @@ export class JobFolder {
 
   /** Number of complete lines of the progress file, including those of earlier jobs in this folder. */
   async progressLines(): Promise<number> {
-    return (await this.#readProgressLines()).length;
+    return (await this.#readProgress()).lines;
   }
 
   /** The newest intact line of the progress file, and its number counted from 1. */
-  async progress(): Promise<{ lines: number; last: JobProgress } | undefined> {
-    const lines = await this.#readProgressLines();
-    for (let count = lines.length; count > 0; count -= 1) {
-      const last = parseProgress(lines[count - 1]!);
-      if (last !== undefined) return { lines: count, last };
-      this.#report('progress.jsonl', `line ${count} is damaged; it is passed over`);
-    }
-    return undefined;
+  async progress(): Promise<NewestProgress | undefined> {
+    return (await this.#readProgress()).newest;
   }
 
   /** A folder of the job's output. @throws InvalidArtifact if the output is a link */
@@ -142,9 +150,38 @@ export class JobFolder {
     await handle.utimes(now, now);
   }
 
-  async #readProgressLines(): Promise<string[]> {
-    const text = await undefinedIfMissing(readPlainFile(join(this.path, 'progress.jsonl')));
-    return (text?.toString('utf8') ?? '').split('\n').slice(0, -1);
+  /**
+   * Reads what the progress file has more than at the last look: it only grows, by a line a second while a job waits
+   * for its device.
+   */
+  async #readProgress(): Promise<ReadProgress> {
+    const path = join(this.path, 'progress.jsonl');
+    const handle = await undefinedIfMissing(openPlainFile(path, constants.O_RDONLY));
+    if (handle === undefined) return noProgress;
+    let before = this.#progress;
+    let data: Buffer;
+    try {
+      // Written anew.
+      if ((await handle.stat()).size < before.bytes) before = noProgress;
+      data = await readOpened(handle, path, MAX_LINES_BYTES, before.bytes);
+    } finally {
+      await handle.close();
+    }
+    const bytes = data.lastIndexOf('\n') + 1;
+    const added = bytes === 0 ? [] : data.toString('utf8', 0, bytes - 1).split('\n');
+    const lines = before.lines + added.length;
+    const newest = this.#newestOf(added, before.lines) ?? before.newest;
+    this.#progress = { bytes: before.bytes + bytes, lines, newest };
+    return this.#progress;
+  }
+
+  #newestOf(lines: readonly string[], linesBefore: number): NewestProgress | undefined {
+    for (let count = lines.length; count > 0; count -= 1) {
+      const last = parseProgress(lines[count - 1]!);
+      if (last !== undefined) return { lines: linesBefore + count, last };
+      this.#report('progress.jsonl', `line ${linesBefore + count} is damaged; it is passed over`);
+    }
+    return undefined;
   }
 
   /** A damaged file is reported and taken for missing. */

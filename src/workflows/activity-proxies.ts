@@ -103,6 +103,7 @@ export function proxyCaseActivities({
  * refuses a table that lacks one.
  */
 const phaseQueues: Record<keyof LlmActivities, 'llm'> & Record<keyof GpuActivities, 'gpu'> = {
+  prepareRun: 'llm',
   writePool: 'llm',
   generateTasks: 'llm',
   rollOut: 'llm',

@@ -5,13 +5,13 @@ import { appendFile, link as linkFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { identify } from '../../src/runtime/process-identity.ts';
 import { InvalidArtifact } from '../../src/store/errors.ts';
-import { seal } from '../../src/training/job-folder.ts';
+import { JobFolder, seal } from '../../src/training/job-folder.ts';
 import { TrainerFailed } from '../../src/training/watch-job.ts';
 import { InvalidConfig } from '../../src/validation/invalid-config.ts';
-import { failureOf, trial } from './job-trial.ts';
+import { failureOf, python, trial } from './job-trial.ts';
 import type { Trial } from './job-trial.ts';
 
 function isThere(pid: number): boolean {
@@ -338,6 +338,27 @@ describe('a training job', { timeout: 30_000 }, () => {
     const job = await trial({ sleeps: 60, claims: { host: null, started: null } });
     const failure = await failureOf(job.run({ stallMs: 3_000 }));
     expect((failure as Error).message).toMatch(/was killed/);
+  });
+
+  it('is looked at by what is new of its progress, however long that has become', async () => {
+    const job = await trial();
+    const folder = new JobFolder(job.work.path, python, (damage) => job.damages.push(damage));
+    const line = (step: number, rest = '') =>
+      `${JSON.stringify({ phase: 'step', step, steps: 9, pid: 7, host: 'a', started: 'b' })}${rest}\n`;
+    expect([await folder.progressLines(), await folder.progress()]).toEqual([0, undefined]);
+    await job.write('progress.jsonl', line(1) + line(2).slice(0, 20));
+    expect(await folder.progress()).toMatchObject({ lines: 1, last: { step: 1 } });
+    await job.write('progress.jsonl', line(1) + line(2) + line(3, 'x'));
+    expect(await folder.progress()).toMatchObject({ lines: 2, last: { step: 2 } });
+    expect(job.damages.map(({ problem }) => problem)).toEqual(['line 3 is damaged; it is passed over']);
+    const read = vi.spyOn(Buffer, 'alloc');
+    await appendFile(join(job.work.path, 'progress.jsonl'), line(4));
+    expect(await folder.progress()).toMatchObject({ lines: 4, last: { step: 4 } });
+    expect(read.mock.calls).toEqual([[line(4).length]]);
+    read.mockRestore();
+    // Written anew.
+    await job.write('progress.jsonl', line(5));
+    expect(await folder.progress()).toMatchObject({ lines: 1, last: { step: 5 } });
   });
 
   it('passes over damaged lines of progress', async () => {
