@@ -109,6 +109,8 @@ export const activitiesByQueue = (dependencies: Dependencies) => ({
     ...createNightlyActivities(dependencies),
     ...createComparisonActivities(dependencies),
     ...createEvaluationCpuActivities(dependencies),
+    // Runs that were begun before it asked model servers have scheduled it here.
+    prepareRun: createPrepareRun(dependencies),
   },
   gpu: createGpuActivities(dependencies),
 });
