@@ -78,12 +78,12 @@ export const runMetrics = {
     unit: 'share',
   },
   simulatorKlCapped: {
-    title: 'epochs in whose update of the simulator the cap on its KL acted',
+    title: 'epochs with an update of the simulator in which the cap on its KL acted',
     better: null,
     unit: 'share',
   },
   simulatorStepsShortened: {
-    title: 'epochs in whose update of the simulator the cap on a step acted',
+    title: 'epochs with an update of the simulator in which the cap on a step acted',
     better: null,
     unit: 'share',
   },

@@ -1,7 +1,10 @@
 /**
  * From the simulator's texts to candidates for tasks: repair rounds, label votes, the contamination guard.
  */
-import { contaminationMessage, findContamination } from '../benchmarks/contamination/find-contamination.ts';
+import {
+  contaminationMessage,
+  findTaskContamination,
+} from '../benchmarks/contamination/find-contamination.ts';
 import type { Contamination } from '../benchmarks/contamination/find-contamination.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { servingOf } from '../config/policy-servers.ts';
@@ -178,17 +181,13 @@ export async function confirmLabels(
   }
 }
 
-/**
- * The benchmark question in a task, if there is one: in the prompt that the agent would get for it, or in what it would
- * get in later turns.
- */
-const taskContamination = (world: World, spec: string): Contamination | null =>
-  findContamination(spec) ?? findContamination(world.agentPrompt(spec));
+const contaminationOf = (world: World, spec: string): Contamination | null =>
+  findTaskContamination(spec, world.agentPrompt(spec));
 
 /** Parses a text into a task that may be trained on; a task with a benchmark question is `contaminated`. */
 export function parseCandidate(world: World, text: string): ParsedTask {
   const parsed = world.parseTask(text);
-  const isContaminated = parsed.valid && taskContamination(world, parsed.spec) !== null;
+  const isContaminated = parsed.valid && contaminationOf(world, parsed.spec) !== null;
   return isContaminated ? { valid: false, reason: 'contaminated' } : parsed;
 }
 
@@ -197,7 +196,7 @@ export function parseCandidate(world: World, text: string): ParsedTask {
  * benchmark and its case
  */
 export function rejectContaminated(world: World, spec: string, place: string): void {
-  const contamination = taskContamination(world, spec);
+  const contamination = contaminationOf(world, spec);
   if (contamination === null) return;
   throw new InvalidConfig(
     `experiment: ${place}: got ${spec.slice(0, 80)}; ${contaminationMessage(contamination)}`,

@@ -1,6 +1,6 @@
 import type { Message, Question } from '../formats/chat-messages.ts';
-import { isObject } from '../validation/json-schema.ts';
 import { cutText } from '../formats/plain-text.ts';
+import { isObject } from '../validation/json-schema.ts';
 
 /** Characters of an answer, or of the last message of a question, in `cases.jsonl`; the store has them whole. */
 export const MAX_ANSWER_TEXT = 2000;

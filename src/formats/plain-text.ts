@@ -35,5 +35,5 @@ export function plainText(text: string, maxCharacters = MAX_SHOWN_CHARACTERS): s
   const escaped = escapeControls(text.slice(0, maxCharacters));
   if (text.length <= maxCharacters && escaped.length <= maxCharacters) return escaped;
   const remark = `... (${text.length} characters)`;
-  return `${escaped.slice(0, maxCharacters - remark.length).toWellFormed()}${remark}`;
+  return `${cutText(escaped, maxCharacters - remark.length)}${remark}`;
 }

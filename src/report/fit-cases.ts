@@ -1,7 +1,7 @@
 import type { ShownCase } from '../evaluation/shown-case.ts';
+import { cutText } from '../formats/plain-text.ts';
 import { formatCount } from './format.ts';
 import { spreadSample } from './samples.ts';
-import { cutText } from '../formats/plain-text.ts';
 
 /** Bytes of cases in a page, which a browser opens in a second or two. */
 const BUDGET_BYTES = 20_000_000;

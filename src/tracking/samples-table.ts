@@ -1,7 +1,7 @@
+import { cutText } from '../formats/plain-text.ts';
 import { sampleEpoch } from '../report/samples.ts';
 import type { EpochRow } from '../report/run-data.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { cutText } from '../formats/plain-text.ts';
 
 export type Cell = string | number | boolean | null;
 

@@ -156,22 +156,18 @@ export class JobFolder {
    */
   async #readProgress(): Promise<ReadProgress> {
     const path = join(this.path, 'progress.jsonl');
-    const handle = await undefinedIfMissing(openPlainFile(path, constants.O_RDONLY));
+    await using handle = await undefinedIfMissing(openPlainFile(path, constants.O_RDONLY));
     if (handle === undefined) return noProgress;
-    let before = this.#progress;
-    let data: Buffer;
-    try {
-      // Written anew.
-      if ((await handle.stat()).size < before.bytes) before = noProgress;
-      data = await readOpened(handle, path, MAX_LINES_BYTES, before.bytes);
-    } finally {
-      await handle.close();
-    }
+    const isWrittenAnew = (await handle.stat()).size < this.#progress.bytes;
+    const before = isWrittenAnew ? noProgress : this.#progress;
+    const data = await readOpened(handle, path, MAX_LINES_BYTES, before.bytes);
     const bytes = data.lastIndexOf('\n') + 1;
-    const added = bytes === 0 ? [] : data.toString('utf8', 0, bytes - 1).split('\n');
-    const lines = before.lines + added.length;
-    const newest = this.#newestOf(added, before.lines) ?? before.newest;
-    this.#progress = { bytes: before.bytes + bytes, lines, newest };
+    const added = data.toString('utf8', 0, bytes).split('\n').slice(0, -1);
+    this.#progress = {
+      bytes: before.bytes + bytes,
+      lines: before.lines + added.length,
+      newest: this.#newestOf(added, before.lines) ?? before.newest,
+    };
     return this.#progress;
   }
 

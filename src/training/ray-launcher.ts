@@ -67,13 +67,11 @@ export class RayLauncher implements Launcher {
       const jobs = this.#jobs();
       const job = await jobs.find(id);
       if (job === undefined && !this.#removed.has(id)) return { state: 'ended' };
-      const isWaiting = job === undefined || job.status === 'PENDING' || hasWaitedTooLong(job);
-      if (isWaiting && (await isStopped(handle))) return { state: 'ended' };
-      if (job !== undefined) {
-        if (!hasWaitedTooLong(job)) return stateOf(job);
-        this.#removed.add(id);
-        await jobs.remove(id);
-      }
+      const waitsAnew = job === undefined || hasWaitedTooLong(job);
+      if ((waitsAnew || job.status === 'PENDING') && (await isStopped(handle))) return { state: 'ended' };
+      if (!waitsAnew) return stateOf(job);
+      this.#removed.add(id);
+      if (job !== undefined) await jobs.remove(id);
       await this.#post(jobs, handle);
       this.#removed.delete(id);
       return { state: 'queued', reason: 'submitted again, since Ray ends what waits too long' };

@@ -9,7 +9,7 @@ import type { JobExit, JobKind, JobResult, TrainingJob } from '../types/training
 import { InvalidConfig } from '../validation/invalid-config.ts';
 import { JobFolder } from './job-folder.ts';
 import { outageOf, plannedHandle } from './launcher.ts';
-import type { JobHandle, JobState, Launcher } from './launcher.ts';
+import type { JobHandle, Launcher } from './launcher.ts';
 import { QueueWait } from './queue-wait.ts';
 import { SharedCheckpoints } from './shared-checkpoints.ts';
 import { maxEndMs, TrainerFailed, watchJob } from './watch-job.ts';
@@ -88,10 +88,10 @@ export async function runJob(options: RunJobOptions): Promise<FinishedJob> {
     if (previousExit?.reason === 'out_of_memory') tokenBudget = halve(tokenBudget);
     // A job that has written its exit still holds its lock, and its memory, until its process is gone. One that takes
     // too long to go, or that its queue would start again, is fenced by the next claim.
-    const state =
-      earlier &&
-      (await (previousExit ? stateOnceGone(launcher, earlier, options.signal) : launcher.state(earlier)));
-    const attached = previous && !previousExit && state?.state !== 'ended' ? earlier : undefined;
+    if (earlier && previousExit) await untilGone(launcher, earlier, options.signal);
+    const isLiving =
+      previous && earlier && !previousExit && (await launcher.state(earlier)).state !== 'ended';
+    const attached = isLiving ? earlier : undefined;
     // It may have ended since its result was looked for.
     if (!attached && !previousExit && (await folder.exit())) continue;
     if (!attached) await checkpoints.fetch(options.onTransferred);
@@ -174,19 +174,19 @@ function failure({ reason, file, ...exit }: JobExit, path: string): Error {
 }
 
 /**
- * The state of a job that has written its exit, once its process is gone, or takes too long to go; or it waits in its
- * queue again, which has taken its place back.
+ * Waits until the process of a job that has written its exit is gone, or takes too long to go, or its queue has taken
+ * its place back.
  * @throws ModelUnavailable for a back end that does not answer, which could take no other job either; the signal's
  *   reason when it aborts
  */
-async function stateOnceGone(launcher: Launcher, handle: JobHandle, signal: AbortSignal): Promise<JobState> {
+async function untilGone(launcher: Launcher, handle: JobHandle, signal: AbortSignal): Promise<void> {
   const started = Date.now();
   for (;;) {
     const state = await launcher.state(handle);
     const outage = outageOf(state);
     if (outage !== undefined) throw outage;
     const isGone = state.state === 'ended' || state.state === 'queued';
-    if (isGone || Date.now() - started >= maxEndMs) return state;
+    if (isGone || Date.now() - started >= maxEndMs) return;
     signal.throwIfAborted();
     await sleep(launcher.pollMs / 10);
   }

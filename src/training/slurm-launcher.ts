@@ -17,9 +17,9 @@ const script = join(import.meta.dirname, 'slurm-job.sh');
 const maxCommandMs = 60_000;
 /** Nothing heartbeats during a look, so it ends well before the attempt has to. */
 const maxLookMs = 30_000;
-/** Of the controller's time a place in the queue takes the most, since it lists all jobs that wait. */
+/** Limit of the question for a place in the queue, and how long its answer counts: it lists all jobs that wait. */
 const maxPositionMs = 5_000;
-const positionEveryMs = 300_000;
+const positionLifeMs = 300_000;
 /** Between two looks at a job that was asked to end. */
 const endPollMs = 500;
 /** Seconds before a limit of time or a pre-emption at which the job is told to write a checkpoint. */
@@ -68,7 +68,7 @@ export class SlurmLauncher implements Launcher {
     await using log = await openPlainFile(join(submission.folder, 'log.txt'), O_WRONLY | O_APPEND | O_CREAT);
     await log.sync();
     const { words, env } = this.#options.command(submission);
-    const end = await this.#run('sbatch', [...this.#submitOptions(submission), script, ...words], env);
+    const end = await this.#run('sbatch', [...this.#submitOptions(submission), script, ...words], { env });
     const id = /^(\d{1,12})(?:;\S*)?\s*$/m.exec(end.stdout)?.[1];
     if (end.code !== 0 || id === undefined) throw unavailable('sbatch', end);
     return { ...handle, id };
@@ -158,13 +158,10 @@ export class SlurmLauncher implements Launcher {
   /** Its place among all jobs that wait, by priority; undefined if the cluster does not show others' jobs. */
   async #position({ id }: QueueLine): Promise<number | undefined> {
     const last = this.#positions.get(id);
-    if (last !== undefined && Date.now() - last.at < positionEveryMs) return last.position;
-    const end = await this.#run(
-      'squeue',
-      ['--noheader', '--states=PENDING', '--sort=-p,i', '--format=%i'],
-      this.#environment(),
-      maxPositionMs,
-    );
+    if (last !== undefined && Date.now() - last.at < positionLifeMs) return last.position;
+    const end = await this.#run('squeue', ['--noheader', '--states=PENDING', '--sort=-p,i', '--format=%i'], {
+      timeoutMs: maxPositionMs,
+    });
     const index = end.stdout.split('\n').findIndex((line) => line.trim() === id);
     const position = end.code !== 0 || index === -1 ? undefined : index + 1;
     this.#positions.set(id, { at: Date.now(), position });
@@ -174,8 +171,10 @@ export class SlurmLauncher implements Launcher {
   #run(
     command: string,
     args: readonly string[],
-    env = this.#environment(),
-    timeoutMs = command === 'squeue' ? maxLookMs : maxCommandMs,
+    {
+      env = this.#environment(),
+      timeoutMs = command === 'squeue' ? maxLookMs : maxCommandMs,
+    }: { env?: Record<string, string>; timeoutMs?: number } = {},
   ): Promise<ProgramEnd> {
     return runProgram(command, args, { env: { ...env, TZ: 'UTC' }, timeoutMs });
   }

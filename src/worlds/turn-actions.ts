@@ -1,7 +1,7 @@
 /** Answers of worlds of several turns: the agent's actions, one a line. */
+import { cutText } from '../formats/plain-text.ts';
 import type { Format } from './json-tasks/prompts.ts';
 import type { World } from './world.ts';
-import { cutText } from '../formats/plain-text.ts';
 
 /** How actions are read and written, in the words of a world. */
 interface ActionForm<Action> {

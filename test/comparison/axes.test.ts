@@ -238,8 +238,8 @@ describe('what kept simulators from α', () => {
     expect(text).toContain(
       '| arm | epoch in which success entered the band (5-epoch mean) | \\|p̂ − α\\| of new tasks, first 5 epochs | ' +
         '\\|p̂ − α\\| of new tasks, last 5 epochs | epochs with the KL of the simulator at its cap | ' +
-        'epochs in whose update of the simulator the cap on its KL acted | epochs in whose update of the simulator ' +
-        'the cap on a step acted | share of a step that the cap on a step left |',
+        'epochs with an update of the simulator in which the cap on its KL acted | epochs with an update of the ' +
+        'simulator in which the cap on a step acted | share of a step that the cap on a step left |',
     );
     expect(text).toContain(
       '| tuned | 5 (all seeds alike) | 0.325 (all seeds alike) | 0.150 (all seeds alike) | 0.167 (all seeds alike) | ' +

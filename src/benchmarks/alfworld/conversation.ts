@@ -1,8 +1,8 @@
 import type { Message } from '../../formats/chat-messages.ts';
+import { cutText } from '../../formats/plain-text.ts';
 import { lastTaggedBlock } from '../../formats/tagged-blocks.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
 import type { GameState } from './engine.ts';
-import { cutText } from '../../formats/plain-text.ts';
 
 /** Whether the commands that a game admits are listed after what it says. */
 export type Listing = 'admissible' | 'open';

@@ -1,5 +1,5 @@
-import type { AttemptTools } from '../suite.ts';
 import { cutText } from '../../formats/plain-text.ts';
+import type { AttemptTools } from '../suite.ts';
 
 /** ToolRL's judge is asked in these words. */
 const instruction = `You are a helpful assistant to help me judge if the answer for a specific query is correct or not. You will be given the query, the ground truth answer and the predicted answer. You should first think about if the predicted answer is semantically the same as the ground truth answer. If so give "Yes" in the field "Judgment", otherwise give "No".

@@ -1,7 +1,7 @@
 import { boundedFetch } from '../../async/bounded-fetch.ts';
 import { withoutSentKeys } from '../../async/sent-keys.ts';
-import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { cutText } from '../../formats/plain-text.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
 
 /**
  * A search endpoint: a URL with `{query}` is fetched; any other gets a POST of `{"q": query}`, as for

@@ -37,6 +37,13 @@ export function findContamination(text: string, index?: QuestionIndex): Contamin
   return null;
 }
 
+/**
+ * The first benchmark question in a task: in its text, of which later turns are made, or in the prompt that the agent
+ * gets for it.
+ */
+export const findTaskContamination = (text: string, agentPrompt: string): Contamination | null =>
+  findContamination(text) ?? findContamination(agentPrompt);
+
 /** The error message about a text that contains a benchmark's question, with what to do about it. */
 export const contaminationMessage = ({ benchmark, id }: Contamination): string =>
   `it holds the question ${id} of the benchmark ${benchmark}, which says nothing of a policy that was trained on it: leave it out`;

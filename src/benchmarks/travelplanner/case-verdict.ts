@@ -1,9 +1,9 @@
+import { cutText } from '../../formats/plain-text.ts';
 import { readLiteral } from '../../formats/python-literal.ts';
 import type { CaseVerdict } from '../suite.ts';
 import { commonsenseNames, hardNames } from './official/constraint.ts';
 import type { PlanVerdict } from './official/verdict.ts';
 import { countKept, keepsAll } from './rates.ts';
-import { cutText } from '../../formats/plain-text.ts';
 
 /** Maximum characters of a reason that are kept: it quotes the plan's own texts. */
 const MAX_REASON_LENGTH = 300;

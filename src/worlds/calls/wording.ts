@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { cutText } from '../../formats/plain-text.ts';
 import { MAX_CONTENT, nameSchema, toolName, toolSchema, valueSchema } from './task-schema.ts';
 import type { ArgumentValue, CallsTask, CallTool, ExpectedCall, Parameter } from './task-schema.ts';
-import { cutText } from '../../formats/plain-text.ts';
 
 /**
  * Tasks whose calls come first and whose words come last: the simulator chooses tools and calls, which are the

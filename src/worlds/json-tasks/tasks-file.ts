@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   contaminationMessage,
-  findContamination,
+  findTaskContamination,
 } from '../../benchmarks/contamination/find-contamination.ts';
 import { deriveSeed, randomStream } from '../../numerics/random.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
@@ -122,7 +122,7 @@ function readTask(
     const reasons = [parsed.reason, schemaProblem?.(text)].filter((part) => part !== undefined);
     return { problem: `it is no task (${reasons.join(': ')})` };
   }
-  const question = findContamination(text) ?? findContamination(agentPrompt(parsed.spec));
+  const question = findTaskContamination(text, agentPrompt(parsed.spec));
   return question === null ? { spec: parsed.spec } : { problem: contaminationMessage(question) };
 }
 

@@ -1,3 +1,4 @@
+import { cutText } from '../../formats/plain-text.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import type { ReadDataFile } from '../../store/data-files.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
@@ -23,7 +24,6 @@ import type { LanguageSettings } from './settings.ts';
 import type { LanguageTask } from './task-schema.ts';
 import { languageSpec, languageTask, parseLanguageTask } from './task.ts';
 import { library } from './tools.ts';
-import { cutText } from '../../formats/plain-text.ts';
 
 /**
  * Language: tasks in natural language, for any OpenAI-compatible model. Code executes programs of a small

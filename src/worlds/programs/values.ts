@@ -13,7 +13,8 @@ export const [MIN_ITEMS, MAX_ITEMS] = [2, 5];
 export const [FIRST_YEAR, LAST_YEAR] = [2000, 2029];
 
 /**
- * Values that are in no base task and in no corpus, and that the simulator may not write; names it may write as texts.
+ * Values that are in no base task and in no corpus, and that the simulator may not write. It may write the names among
+ * them as texts.
  */
 export const reservedValues = {
   numbers: [600, 799],

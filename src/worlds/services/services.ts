@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cutText } from '../../formats/plain-text.ts';
 import { stripReasoning } from '../../formats/toolrl.ts';
 import type { RandomStream } from '../../numerics/random.ts';
 import { canonicalJson } from '../../store/canonical-json.ts';
@@ -16,7 +17,6 @@ import { requestsOf } from './requests.ts';
 import type { ServicesSettings } from './settings.ts';
 import { referenceTo, servicesTaskSchema, validateServicesTask } from './task.ts';
 import type { ServicesTask } from './task.ts';
-import { cutText } from '../../formats/plain-text.ts';
 
 /**
  * Services: requests of several turns on a file system, messages and tickets whose state code owns. The simulator

@@ -83,19 +83,21 @@ export function officialVerdict(
     return evaluatePlan({ query, days: readDays(plan, query.days), sandbox });
   } catch (error) {
     if (!(error instanceof MalformedPlan)) throw error;
-    const allBroken = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
-      CommonsenseName,
-      boolean
-    >;
-    return {
-      delivered: true,
-      commonsense: allBroken,
-      hard: null,
-      passes: false,
-      why: { plan: error.message },
-    };
+    return malformedVerdict(error.message);
   }
 }
+
+/** The verdict on a plan that cannot be evaluated: it is delivered, and keeps no constraint. */
+export const malformedVerdict = (problem: string): PlanVerdict => ({
+  delivered: true,
+  commonsense: Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
+    CommonsenseName,
+    boolean
+  >,
+  hard: null,
+  passes: false,
+  why: { plan: problem },
+});
 
 function evaluatePlan(plan: Delivered): PlanVerdict {
   const commonsenseResults = commonsenseNames.map((name) => [name, commonsense[name](plan)] as const);

@@ -65,9 +65,9 @@ function continuousRoute({ query, days }: Delivered): string | null {
   return broken < 0 ? null : `day ${broken + 1} does not start where day ${broken} ended`;
 }
 
-/** A vehicle is what its text begins with: the official code looks for "taxi" in all of it before "self-driving". */
+/** Transportation is what its text begins with: the official code looks for "taxi" in all of it first. */
 function compatibleVehicles({ days }: Delivered): string | null {
-  const kinds = days.flatMap(({ transportation: text }) => (isFilled(text) ? [vehicleOf(text)] : []));
+  const kinds = days.flatMap(({ transportation: text }) => (isFilled(text) ? [wayKind(text)] : []));
   return kinds.includes('self-driving') && (kinds.includes('flight') || kinds.includes('taxi'))
     ? 'transportation is conflicting'
     : null;
@@ -154,15 +154,16 @@ function wayCost(
       .find((row) => row['Flight Number'] === number && row.FlightDate === date);
     return flight === undefined ? null : flight.Price * people;
   }
-  const vehicle = vehicleOf(text);
-  if (vehicle === undefined || vehicle === 'flight') return null;
+  const vehicle = roadVehicle(text);
+  if (vehicle === undefined) return null;
   const cost = drivingCost(sandbox.distance(from, to), vehicle);
   return cost === null ? null : cost * Math.ceil(people / (vehicle === 'taxi' ? 4 : 5));
 }
 
 const flightNumber = (text: string): string | undefined => /^Flight Number: ([^,]+),/u.exec(text)?.[1];
 
-function vehicleOf(text: string): Vehicle | 'flight' | undefined {
-  if (flightNumber(text) !== undefined) return 'flight';
-  return /^(self-driving|taxi)\b/iu.exec(text)?.[1]?.toLowerCase() as Vehicle | undefined;
-}
+const roadVehicle = (text: string): Vehicle | undefined =>
+  /^(self-driving|taxi)\b/iu.exec(text)?.[1]?.toLowerCase() as Vehicle | undefined;
+
+const wayKind = (text: string): Vehicle | 'flight' | undefined =>
+  flightNumber(text) === undefined ? roadVehicle(text) : 'flight';

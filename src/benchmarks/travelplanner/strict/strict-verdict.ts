@@ -5,7 +5,7 @@ import type { Query } from '../data/task.ts';
 import { citiesOf } from '../official/commonsense.ts';
 import { commonsenseNames } from '../official/constraint.ts';
 import type { CommonsenseName, Delivered, HardName } from '../official/constraint.ts';
-import { officialVerdict } from '../official/verdict.ts';
+import { malformedVerdict, officialVerdict } from '../official/verdict.ts';
 import type { PlanVerdict } from '../official/verdict.ts';
 import { strictConstraints } from './constraints.ts';
 
@@ -19,8 +19,7 @@ export function strictVerdict(query: Query, plan: readonly unknown[] | null, san
   const official = officialVerdict(query, plan, sandbox);
   if (official.commonsense === null || plan === null || official.why.plan !== undefined) return official;
   const malformed = findFormProblem(query, plan);
-  if (malformed !== null)
-    return { ...official, commonsense: allBroken, hard: null, passes: false, why: { plan: malformed } };
+  if (malformed !== null) return malformedVerdict(malformed);
   const delivered: Delivered = { query, days: readDays(plan, query.days), sandbox };
   const broken = (Object.keys(strictConstraints) as (CommonsenseName | HardName)[]).flatMap((name) => {
     const why = official.why[name] ?? strictConstraints[name]!(delivered);
@@ -48,10 +47,6 @@ export function strictVerdict(query: Query, plan: readonly unknown[] | null, san
   };
 }
 
-const allBroken = Object.fromEntries(commonsenseNames.map((name) => [name, false])) as Record<
-  CommonsenseName,
-  boolean
->;
 const allowedFields = new Set<string>(['days', 'day', ...dayFields]);
 
 /**
@@ -72,13 +67,13 @@ function findFormProblem(query: Query, plan: readonly unknown[]): string | null 
     const unexpected = Object.keys(plan[index] as object).find((key) => !allowedFields.has(key));
     if (unexpected !== undefined) return `day ${index + 1} has a field that was not asked for`;
     // The official checks may end before they come to this day.
-    const unreadable = malformedCities(day, index + 1);
-    if (unreadable !== null) return unreadable;
+    const problem = findCitiesProblem(day, index + 1);
+    if (problem !== null) return problem;
   }
   return null;
 }
 
-function malformedCities(day: DayPlan, number: number): string | null {
+function findCitiesProblem(day: DayPlan, number: number): string | null {
   try {
     citiesOf(day, number);
     return null;
