@@ -58,11 +58,15 @@ function isOnSide(estimate: SeedEstimate | null, level: number, side: 1 | -1): C
   return position === 0 && !isOnLevel ? 'undecided' : position === side;
 }
 
-/** Whether a mean has this sign: true with its whole interval, direction only without. */
+/**
+ * Whether a mean has this sign: true or false with its whole interval. If the interval has 0 in it, direction only
+ * for a mean of this sign, undecided for another.
+ */
 export function hasSign(estimate: SeedEstimate | null, sign: 1 | -1): CheckResult {
   if (estimate === null) return null;
-  if (Math.sign(estimate.mean) !== sign) return false;
-  return isOnSide(estimate, 0, sign) === true || 'direction only';
+  const check = isOnSide(estimate, 0, sign);
+  if (typeof check === 'boolean') return check;
+  return Math.sign(estimate.mean) === sign ? 'direction only' : 'undecided';
 }
 
 /** The method itself: both policies learn. */

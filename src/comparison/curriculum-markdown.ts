@@ -7,7 +7,8 @@ import { valueText } from './seed-estimates.ts';
 /** The parts of results.md on what each arm trained on. */
 export const curriculumParts = (arms: readonly ArmSummary[]): string[] => [
   '## Curriculum',
-  'Of the tasks as the simulator wrote them: first to last five epochs, and first to last third of the run.',
+  'Difficulty and shares are of the tasks as the simulator wrote them; tokens are of all correct answers of the ' +
+    'agent, those to base and earlier tasks too. First to last five epochs, and first to last third of the run.',
   table(
     ['arm', 'difficulty', 'tokens of correct answers', 'never solved (k = 0)', 'always solved (k = n)'],
     arms.map((arm) => [
@@ -18,7 +19,7 @@ export const curriculumParts = (arms: readonly ArmSummary[]): string[] => [
       changeCell(arm, 'solvedStart', 'solvedEnd'),
     ]),
   ),
-  'Shares of never and of always solved tasks by epoch, mean over the seeds:',
+  'Shares of never and of always solved tasks by epoch, over whole runs, mean over the seeds:',
   shareTable(arms),
   ...kindParts(arms),
 ];
@@ -49,8 +50,8 @@ function kindParts(arms: readonly ArmSummary[]): string[] {
     return share === undefined ? '–' : `${valueText(share.end)} (${valueText(share.most)})`;
   };
   return [
-    'Kinds of tasks: their shares in the last five epochs, mean over the seeds, and the most of five ' +
-      'epochs on end under any seed:',
+    'Kinds of tasks: their shares in the last five epochs of whole runs, mean over the seeds, and the most of ' +
+      'five epochs on end under any seed:',
     table(
       ['arm', ...kinds],
       arms.map((arm) => [arm.arm, ...kinds.map((kind) => shareCell(arm, kind))]),

@@ -118,7 +118,11 @@ const isDue = ({ evaluation: { benchmarks }, epochs }: Experiment, epoch: number
   benchmarks !== undefined && isEvaluationDue(epoch, benchmarks, epochs);
 
 /** Runs that were made in another home. @throws InvalidConfig for a damaged line, and a run of other settings */
-export async function readCarried(folder: ComparisonFolder, comparison: Comparison): Promise<PortableRun[]> {
+const readCarried = async (folder: ComparisonFolder, comparison: Comparison): Promise<PortableRun[]> =>
+  runsOf(comparison, await readCarriedLines(folder));
+
+/** All lines of `carried.jsonl`, also of arms and seeds that a comparison lacks. @throws InvalidConfig if damaged */
+export async function readCarriedLines(folder: ComparisonFolder): Promise<PortableRun[]> {
   const text = await folder.readText(folder.carriedFile);
-  return text === undefined ? [] : runsOf(comparison, parseRunsFile(folder.carriedFile, text));
+  return text === undefined ? [] : parseRunsFile(folder.carriedFile, text);
 }

@@ -44,14 +44,14 @@ export function paperRows({ arms }: Summary): PaperRow[] {
     });
   return [
     {
-      claim: 'success on simulated tasks, first epoch to the end (figures 4d, 5c, 7)',
+      claim: 'success on simulated tasks, first epoch to the end (figures 4d, 5c, 7); ours: of whole runs',
       paper: '0.138 to 0.524',
       ours: eachArm(({ courses: { success } }) =>
         [firstMeasured(success), endMean(success)].map((rate) => valueText(rate)).join(' to '),
       ),
     },
     {
-      claim: 'tokens of an answer, first epoch to the end (figure 5b); ours: correct answers only',
+      claim: 'tokens of an answer, first epoch to the end (figure 5b); ours: correct answers, of whole runs',
       paper: '137 to 204 (+49 %)',
       ours: eachArm(({ courses: { correctLength } }) => {
         const [start, end] = [firstMeasured(correctLength), endMean(correctLength)];

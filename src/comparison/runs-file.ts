@@ -61,6 +61,8 @@ export function runsOf(comparison: Comparison, runs: readonly PortableRun[]): Po
             `${run.ledger.slice(0, 12)}; keep the line of one`,
         );
     }
-    return own.length === 0 ? [] : [Object.assign({}, ...own) as PortableRun];
+    if (own.length === 0) return [];
+    const metrics = Object.assign({}, ...own.map((run) => run.metrics)) as PortableRun['metrics'];
+    return [{ ...(Object.assign({}, ...own) as PortableRun), metrics }];
   });
 }

@@ -1,4 +1,4 @@
-import { agentRollouts } from '../config/comparison.ts';
+import { agentRollouts } from '../config/equal-terms.ts';
 import type { Comparison } from '../config/comparison.ts';
 import { finishNow } from '../async/long-computation.ts';
 import type { LongComputation } from '../async/long-computation.ts';
@@ -45,7 +45,7 @@ import type { ComparedArms } from './secondary-tests.ts';
  * Version of the rules that figures and verdicts are made by. A published summary of another version is of that
  * version's rules.
  */
-export const RULES = 4;
+export const RULES = 5;
 
 /** The result of a comparison: a function of its file, its runs' ledgers, its cross-play and its probes. */
 export interface Summary {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { arch, cpus, platform } from 'node:os';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Comparison } from '../config/comparison.ts';
@@ -24,6 +23,7 @@ import {
   startedComparisonSchema,
 } from './file-schemas.ts';
 import type { Origin } from './file-schemas.ts';
+import { machineKind } from './machine-kind.ts';
 import type { RunFolder } from './run-folder.ts';
 
 /** Folders of runs and of results, by id. */
@@ -106,10 +106,7 @@ export class ComparisonFolder extends ResultFolder {
    * says nothing, when it is first asked for. @throws InvalidArtifact, StoreUnavailable
    */
   async origin(): Promise<Origin> {
-    const processor = cpus()[0]
-      ?.model.replace(/[^ -;=?-Z^_a-{}~]/g, ' ')
-      .trim();
-    const machine = `${platform()} ${arch()}, ${processor ?? 'unknown processor'}`.slice(0, 200);
+    const machine = await machineKind();
     await refreshCopy(this.#originFile);
     const named = await readJsonFile<{ home: string }>(
       this.#originFile,

@@ -32,6 +32,7 @@ async function someHome() {
     home,
     printed,
     plan: async () => (await own.parseComparison({ id, file })).runs,
+    planOf: (changed: object) => own.parseComparison({ id, file: changed }),
     finish: async (runs: readonly ArmRun[]) => {
       for (const run of runs) {
         const { plan, prepared } = await begin(activities, run.id, await own.armExperiment({ id, run }));
@@ -42,6 +43,7 @@ async function someHome() {
     save: (path: string, plan = comparison) => saveRuns(id, plan, path, context),
     runFolder: dependencies.runFolder,
     carry: (...paths: string[]) => carryRuns(id, comparison, paths, context),
+    carryFor: (plan: typeof comparison, path: string) => carryRuns(id, plan, [path], context),
     summarize: (probes: ProbeRecord[]) => own.summarizeComparison({ id, crossPlay: [], probes }),
     results: async () => {
       await own.summarizeComparison({ id, crossPlay: [], probes: [] });
@@ -139,6 +141,43 @@ test('a seed that another kind of machine has begun is made here as a whole', as
   await second.carry(path);
   expect(runNames(await second.plan())).toEqual(['random 2']);
 }, 120_000);
+
+test('a seed whose carried runs start from different policies is made here as a whole', async () => {
+  const [first, second] = await Promise.all([someHome(), someHome()]);
+  await first.finish(await first.plan());
+  const path = join(first.home, 'first.runs.jsonl');
+  await first.save(path);
+  const lines = (await readFile(path, 'utf8')).trim().split('\n');
+  const runs = lines.map((line) => JSON.parse(line) as { arm: string; seed: number; warm: object });
+  const changed = runs.map((run) =>
+    run.seed === 2 && run.arm === 'random' ? { ...run, warm: { ...run.warm, agent: '0'.repeat(64) } } : run,
+  );
+  await writeFile(path, changed.map((run) => `${JSON.stringify(run)}\n`).join(''));
+  await second.carry(path);
+  expect(second.printed.join('\n')).toMatch(/^Seed 2: 2 of its runs were made elsewhere/m);
+  expect(runNames(await second.plan())).toEqual(['tuned 2', 'random 2']);
+}, 120_000);
+
+test('a file that lacks an arm or a seed takes no carried run away', async () => {
+  const [first, second] = await Promise.all([someHome(), someHome()]);
+  await first.finish(await first.plan());
+  const path = join(first.home, 'first.runs.jsonl');
+  await first.save(path);
+  await second.carry(path);
+  await second.carryFor({ ...comparison, seeds: [1] }, path);
+  expect(await second.plan()).toEqual([]);
+}, 120_000);
+
+test('the arms of the file that was started last are in its order', async () => {
+  const { home, plan, planOf } = await someHome();
+  await plan();
+  const arms = Object.entries(file.arms as object).toReversed();
+  await planOf({ ...file, arms: Object.fromEntries(arms) });
+  const stored = JSON.parse(await readFile(join(home, 'comparisons', id, 'comparison.json'), 'utf8')) as {
+    arms: object;
+  };
+  expect(Object.keys(stored.arms)).toEqual(arms.map(([arm]) => arm));
+});
 
 test('a run whose agent is still being evaluated is not saved, since it would lack its scores for good', async () => {
   const { home, plan, finish, save, printed, runFolder } = await someHome();

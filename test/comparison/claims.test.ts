@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { hasSign } from '../../src/comparison/claim-rules.ts';
 import type { ProbedAgent } from '../../src/comparison/probes.ts';
 import { resultsMarkdown } from '../../src/comparison/results-markdown.ts';
+import { estimateOverSeeds } from '../../src/comparison/seed-estimates.ts';
 import { summarize } from '../../src/comparison/summary.ts';
 import type { Summary } from '../../src/comparison/summary.ts';
 import { parseComparison } from '../../src/config/comparison.ts';
@@ -152,6 +154,14 @@ describe('what the runs show', () => {
   test('a sign without an interval is a direction only', () => {
     const five = summary(all(learns), { seeds: [1, 2, 3, 4, 5] });
     expect(judged(five, 'fewer tasks that always fail').verdict).toBe('direction only');
+  });
+
+  test('a mean of the wrong sign, whose interval has 0 in it, refutes nothing', () => {
+    const checked = (...values: number[]) => hasSign(estimateOverSeeds(values), 1);
+    expect(checked(-0.3, 0.2, 0.02)).toBe('undecided');
+    expect(checked(-0.2, 0.3, -0.02)).toBe('direction only');
+    expect(checked(-0.3, -0.31, -0.32)).toBe(false);
+    expect(checked(0.3, 0.31, 0.32)).toBe(true);
   });
 
   test('beside the band stands the frozen agent, whose simulator may be calibrated and teach nothing', () => {

@@ -124,6 +124,13 @@ describe('a runs file', () => {
     expect(changed({ ledger: digest })).toThrow(
       'runs file: tuned, seed 1: got two runs, whose ledgers end with',
     );
+    // Scores that one of two lines of a run has are in what they are joined to, whichever comes last.
+    const scored = { ...lines[0]!, metrics: { ...lines[0]!.metrics, 'benchmark/some': 0.5 } };
+    for (const both of [
+      [scored, lines[0]!],
+      [lines[0]!, scored],
+    ])
+      expect(runsOf(plan, both)[0]!.metrics['benchmark/some']).toBe(0.5);
     // What the comparison does not have is left out.
     expect(runsOf(plan, [{ ...lines[0]!, arm: 'unknown' }])).toEqual([]);
   });

@@ -354,7 +354,7 @@ describe('results.md', () => {
 
   test('sets the paper’s figures beside ours', () => {
     expect(text).toContain(
-      '| success on simulated tasks, first epoch to the end (figures 4d, 5c, 7) | 0.138 to 0.524 | 0.500 to 0.500 |',
+      '| success on simulated tasks, first epoch to the end (figures 4d, 5c, 7); ours: of whole runs | 0.138 to 0.524 | 0.500 to 0.500 |',
     );
     expect(text).toContain('| 137 to 204 (+49 %) | 2 to 20 (+900.0 %) |');
     // 0.8 against a mean of 0.617; 12.5 % of tasks never solved against 75 %.

@@ -4,7 +4,8 @@ import { controlOf, hasSameAgentTraining } from '../../src/comparison/claim-rule
 import { armRuns, experimentOf } from '../../src/comparison/plan.ts';
 import { armName } from '../../src/config/arms.ts';
 import { measureProblems } from '../../src/config/comparison-measures.ts';
-import { agentRollouts, comparisonJsonSchema, parseComparison } from '../../src/config/comparison.ts';
+import { comparisonJsonSchema, parseComparison } from '../../src/config/comparison.ts';
+import { agentRollouts } from '../../src/config/equal-terms.ts';
 import { replayCount } from '../../src/config/experiment.ts';
 import type { Experiment } from '../../src/config/experiment.ts';
 import { fieldTable } from '../../src/config/json-schema.ts';
@@ -177,12 +178,17 @@ describe('what is wrong is named', () => {
     [
       'another world',
       { 'arms.tuned': { world: { symbols: 5 } } },
-      'comparison: arms.tuned: world, models, trainer, serving and evaluation must be those of random, and these differ (world.symbols: was 4, is 5)',
+      'comparison: arms.tuned: world, models, maxTokens of the agent, trainer, serving and evaluation must be those of random, and these differ (world.symbols: was 4, is 5)',
     ],
     [
       'another warm start',
       { 'arms.tuned': { agent: { model: { warmUp: { rows: 640 } } } } },
       'agent.model.warmUp.rows: was 1920, is 640',
+    ],
+    [
+      'answers of another length',
+      { 'arms.tuned': { agent: { sampling: { maxTokens: 31 } } } },
+      'these differ (agent.sampling.maxTokens: was ',
     ],
     ['another evaluation', { 'arms.tuned': { evaluation: { every: 2 } } }, 'evaluation.every: was 1, is 2'],
     [
@@ -227,6 +233,17 @@ test('a frozen agent is a control, which needs no equal updates', () => {
     parseComparison(tinyComparison({ arms: { ...(tinyComparison().arms as object), frozen } })).arms.frozen!
       .agent.training,
   ).toBeNull();
+});
+
+test('beside a frozen baseline the arms that train make equal updates of the agent', () => {
+  const arms = {
+    frozen: { agent: { training: null } },
+    tuned: {},
+    more: { agent: { training: { stepsPerEpoch: 3 } } },
+  };
+  expect(problemOf(tinyComparison({ arms, baseline: 'frozen', crossPlay: null, probes: null }))).toContain(
+    'comparison: arms.more: agent.training.stepsPerEpoch: got 3; expected 2, as tuned has',
+  );
 });
 
 const COMPARISONS = ['main', 'paper-agent', 'shared-weights', 'ablations', 'placed', 'coin'].map(

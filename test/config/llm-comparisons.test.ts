@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { agentRollouts, parseComparison } from '../../src/config/comparison.ts';
+import { parseComparison } from '../../src/config/comparison.ts';
+import { agentRollouts } from '../../src/config/equal-terms.ts';
 import { changedFields } from '../../src/config/retune.ts';
 import { experimentFile } from '../../test-support/experiments.ts';
 

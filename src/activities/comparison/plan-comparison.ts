@@ -43,7 +43,8 @@ export function createParseComparison(dependencies: Dependencies) {
         `comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changes}); ` +
           `start this one under another id`,
       );
-    if (existing === undefined || hashOf(existing) !== hashOf(comparison)) await folder.write(comparison);
+    if (existing === undefined || orderedHash(existing) !== orderedHash(comparison))
+      await folder.write(comparison);
     const { concurrency, crossPlay, probes } = comparison;
     // What another home has finished is neither run nor measured again: its policies are there.
     const runs = await runsToMake(dependencies, id, comparison);
@@ -56,6 +57,10 @@ export function createParseComparison(dependencies: Dependencies) {
     };
   };
 }
+
+/** The order of the arms counts too: it decides which is judged first. */
+const orderedHash = (comparison: Comparison): string =>
+  hashOf({ ...comparison, order: Object.keys(comparison.arms) });
 
 /** The runs that a measure is taken of; none without the measure. */
 function measuredRuns(

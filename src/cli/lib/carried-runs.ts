@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readCarried, readRunStates } from '../../comparison/finished-runs.ts';
+import { readCarriedLines, readRunStates } from '../../comparison/finished-runs.ts';
 import type { RunState } from '../../comparison/finished-runs.ts';
 import { inSameRun, parseRunsFile, runsFileText, runsOf } from '../../comparison/runs-file.ts';
 import type { PortableRun } from '../../comparison/portable-run.ts';
@@ -23,8 +23,8 @@ const foldersOf = (context: CliContext) => {
 
 /**
  * Puts runs that another home has finished beside the comparison, so that it does not make them again. Those that
- * are there already stay. Runs of a seed that this machine would have to complete from other policies are left out:
- * under a seed all arms start from the same ones.
+ * are there already stay, also those of arms and seeds that this file lacks: it may be refused yet. Runs of a seed
+ * whose other runs start from other policies are left out: under a seed all arms start from the same ones.
  * @throws InvalidConfig for a file or a run that is not as it has to be, and for a run that is finished here with
  * another ledger
  */
@@ -34,11 +34,12 @@ export async function carryRuns(
   files: readonly string[],
   context: CliContext,
 ): Promise<void> {
-  if (files.length === 0) return;
-  const read = (await Promise.all(files.map(readRunsFile))).flat();
   const folders = foldersOf(context);
   const folder = folders.comparisonFolder(id);
-  const carried = runsOf(comparison, [...(await readCarried(folder, comparison)), ...read]);
+  const present = await readCarriedLines(folder);
+  if (files.length === 0 && present.length === 0) return;
+  const read = (await Promise.all(files.map(readRunsFile))).flat();
+  const carried = runsOf(comparison, [...present, ...read]);
   const states = await readRunStates(folders, id, comparison);
   for (const { run, finished, isCarried } of states) {
     const line = carried.find((candidate) => inSameRun(candidate, run));
@@ -53,14 +54,15 @@ export async function carryRuns(
   const foreign = comparison.seeds.filter((seed) => !canBeCompleted(ofSeed(seed, carried, states), machine));
   for (const seed of foreign) {
     const { lines } = ofSeed(seed, carried, states);
+    const machines = [...new Set(lines.map(({ origin }) => origin.machine))].join('; ');
     context.print(
-      `Seed ${seed}: ${lines.length} of its runs were made on another kind of machine ` +
-        `(${lines[0]!.origin.machine}), where policies start with other bits than on this one (${machine}). ` +
-        'They are left out, and all of its runs are made here.',
+      `Seed ${seed}: ${lines.length} of its runs were made elsewhere (${machines}), and start from other policies ` +
+        `than the rest of its runs would (${machine}). They are left out, and all of its runs are made here.`,
     );
   }
   const kept = carried.filter(({ seed }) => !foreign.includes(seed));
-  await folder.writeFile(folder.carriedFile, runsFileText(kept));
+  const outside = present.filter((line) => !states.some(({ run }) => inSameRun(line, run)));
+  await folder.writeFile(folder.carriedFile, runsFileText([...kept, ...outside]));
   context.print(
     `Carried: ${kept.length} of ${states.length} runs` +
       (unknown === 0
@@ -82,17 +84,19 @@ const ofSeed = (seed: number, carried: readonly PortableRun[], states: readonly 
 });
 
 /**
- * Whether runs of this machine start from the policies that the carried runs of their seed started from: by a run
- * that is finished here, else by the kind of machine. A seed that was made whole elsewhere needs no run here.
+ * Whether all runs of a seed start from the same policies: the carried ones do, and those that are left to this
+ * machine do as well, by a run that is finished here, else by the kind of machine. A seed that was made whole
+ * elsewhere needs no run here.
  */
 function canBeCompleted({ lines, states }: SeedRuns, machine: string): boolean {
-  if (lines.length === 0 || lines.length === states.length) return true;
   const own = states.find(({ finished, isCarried }) => finished !== null && !isCarried)?.finished;
-  return lines.every(({ warm, origin }) =>
-    own
-      ? warm.agent === own.warm.agent && warm.environment === own.warm.environment
-      : origin.machine === machine,
+  const start = own ?? lines[0];
+  const startsAlike = lines.every(
+    ({ warm }) => warm.agent === start!.warm.agent && warm.environment === start!.warm.environment,
   );
+  if (!startsAlike) return false;
+  const isWhole = lines.length === states.length;
+  return isWhole || own !== undefined || lines.every(({ origin }) => origin.machine === machine);
 }
 
 async function readRunsFile(file: string) {
