@@ -7,10 +7,11 @@ import { evaluationView } from '../evaluation/evaluation-view.ts';
 import type { EvaluationView } from '../evaluation/evaluation-view.ts';
 import { caseChoices, matchesCase, shownCase } from '../evaluation/shown-case.ts';
 import type { CaseChoices, ShownCase } from '../evaluation/shown-case.ts';
-import { sum } from '../numerics/arithmetic.ts';
 import { listResults } from '../runs/list-results.ts';
 import { ComparisonFolder, EvaluationFolder } from '../runs/result-folders.ts';
-import { isPlainFile } from '../store/plain-files.ts';
+import { fileStamp } from '../store/file-stamp.ts';
+import { isPlainFile, requirePlainFolder } from '../store/plain-files.ts';
+import { refreshCopy } from '../store/shared-files.ts';
 import type {
   ArmRunLine,
   CasesPage,
@@ -19,8 +20,10 @@ import type {
   EvaluationPage,
   HomeView,
 } from './api.ts';
-import { fileStamp, listStamp } from './file-stamp.ts';
+import { FolderStamps, listStamp } from './file-stamp.ts';
 import { StampedCache } from './stamped-cache.ts';
+import { notStarted, timeLeft } from './time-left.ts';
+import type { RunState } from './time-left.ts';
 
 const text = z.string().max(100_000);
 const number = z.number().nullable();
@@ -82,7 +85,6 @@ export interface PlannedComparison {
 
 /** What is known of a run by its id. */
 type RunStates = (run: string) => Promise<RunState | undefined>;
-export type RunState = Omit<ArmRunLine, 'id' | 'seed'>;
 
 /** Reads comparisons and evaluations of a home folder. */
 export class ResultsPages {
@@ -93,6 +95,7 @@ export class ResultsPages {
   readonly #evaluationLines = new StampedCache<HomeView['evaluations'][number]>(MAX_LINES);
   /** With all cases, so one alone. */
   readonly #shown = new StampedCache<ShownEvaluation | undefined>(1);
+  readonly #stamps = new FolderStamps();
 
   constructor(home: string) {
     this.#comparisons = join(home, 'comparisons');
@@ -116,8 +119,15 @@ export class ResultsPages {
   }
 
   #stamp(id: string): Promise<string> {
-    const { comparisonFile, summaryFile } = new ComparisonFolder(this.#comparisons, id);
-    return fileStamp([comparisonFile, summaryFile]);
+    const { path, comparisonFile, summaryFile } = new ComparisonFolder(this.#comparisons, id);
+    return this.#stampOf(path, [comparisonFile, summaryFile]);
+  }
+
+  #stampOf(folder: string, files: readonly string[]): Promise<string> {
+    return this.#stamps.get(folder, files, async () => {
+      await requirePlainFolder(folder);
+      for (const file of files) await refreshCopy(file);
+    });
   }
 
   async #planned(id: string): Promise<PlannedComparison[]> {
@@ -162,13 +172,23 @@ export class ResultsPages {
 
   async #evaluationLine(id: string): Promise<HomeView['evaluations'][number]> {
     const folder = new EvaluationFolder(this.#evaluations, id);
-    return this.#evaluationLines.get(id, await fileStamp([folder.resultsFile]), async () => {
-      const results = await folder.readResults().catch(() => undefined);
+    const read = async (): Promise<HomeView['evaluations'][number]> => {
+      const results = await folder.readResults();
       const scores = (results?.suites ?? []).flatMap((suite) =>
         suite.skipped === null ? suite.scores.slice(0, 1).map(({ name, value }) => ({ name, value })) : [],
       );
       return { id, hasEnded: results !== undefined, scores };
-    });
+    };
+    try {
+      return await this.#evaluationLines.get(id, await this.#resultsStamp(folder), read);
+    } catch {
+      // Its results are damaged, or its bucket is away: it is read again for the next page.
+      return { id, hasEnded: false, scores: [] };
+    }
+  }
+
+  #resultsStamp({ path, resultsFile }: EvaluationFolder): Promise<string> {
+    return this.#stampOf(path, [resultsFile]);
   }
 
   async evaluation(id: string): Promise<EvaluationPage | undefined> {
@@ -199,7 +219,9 @@ export class ResultsPages {
   /** An evaluation that has ended, with all cases, of which requests get a page at a time. */
   async #evaluation(id: string): Promise<ShownEvaluation | undefined> {
     const folder = new EvaluationFolder(this.#evaluations, id);
-    return this.#shown.get(id, await fileStamp([folder.resultsFile, folder.casesFile]), async () => {
+    // The cases are large: their copy is brought up to date when they are read, after the results have changed.
+    const stamp = `${await this.#resultsStamp(folder)} ${await fileStamp([folder.casesFile])}`;
+    return this.#shown.get(id, stamp, async () => {
       const results = await folder.readResults();
       if (results === undefined) return undefined;
       const view = evaluationView(results, (await folder.readCases()) ?? '');
@@ -215,28 +237,6 @@ export class ResultsPages {
       : new EvaluationFolder(this.#evaluations, id).reportFile;
   }
 }
-
-const notStarted = (epochs: number): RunState => ({
-  state: 'not started',
-  isFinished: false,
-  mayChange: false,
-  epoch: 0,
-  epochs,
-  secondsLeft: null,
-});
-
-/** Seconds: the remaining epochs by the epochs a second of all active runs; at least the longest active run’s own. */
-export function timeLeft(runs: readonly RunState[]): number | null {
-  const remaining = ({ epoch, epochs }: RunState): number => Math.max(0, epochs - epoch);
-  const active = runs.filter(({ secondsLeft }) => secondsLeft !== null && secondsLeft > 0);
-  if (active.length === 0) return null;
-  const pace = sum(active.map((run) => remaining(run) / run.secondsLeft!));
-  const unfinished = runs.filter(({ isFinished, state }) => !isFinished && !givenUpStates.has(state));
-  return Math.max(sum(unfinished.map(remaining)) / pace, ...active.map(({ secondsLeft }) => secondsLeft!));
-}
-
-/** States of runs that continue only if a user resumes them. */
-const givenUpStates: ReadonlySet<string> = new Set(['failed', 'cancelled', 'terminated']);
 
 function summaryOf(json: string): ComparisonPage['summary'] {
   const { primary, claims, notes } = summarySchema.parse(JSON.parse(json));

@@ -11,10 +11,10 @@ import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
 import type { LoadWorld } from '../worlds/registry.ts';
 import type { LiveView, RunLine, RunPage } from './api.ts';
-import { comparedRun } from './compared-run.ts';
+import { afterAncestors, comparedRun } from './compared-run.ts';
 import type { ComparedRun } from './compared-run.ts';
 import { familyOf } from './family.ts';
-import { fileStamp, listStamp, LIVE_MS, momentStamp, REFRESH_MS } from './file-stamp.ts';
+import { FolderStamps, listStamp, LIVE_MS, momentStamp } from './file-stamp.ts';
 import { MAX_COMPARED } from './limits.ts';
 import type { LiveSource } from './live-source.ts';
 import { settingsChanges } from './settings-changes.ts';
@@ -45,7 +45,7 @@ export class RunPages {
   readonly #compared = new StampedCache<ComparedRun>(MAX_COMPARED);
   readonly #lives = new StampedCache<LiveView>(MAX_LINES);
   readonly #folders = new StampedCache<RunFolder[]>(1);
-  readonly #refreshed = new Map<string, number>();
+  readonly #stamps = new FolderStamps();
 
   constructor(home: string, loadWorld: LoadWorld, source: LiveSource) {
     this.#home = home;
@@ -66,14 +66,10 @@ export class RunPages {
   }
 
   /** Changes when a file of the run does. What a bucket has of it is brought to this disk first. */
-  async stamp(folder: RunFolder): Promise<string> {
-    const now = Date.now();
-    if (now - (this.#refreshed.get(folder.id) ?? 0) > REFRESH_MS) {
-      this.#refreshed.set(folder.id, now);
-      await folder.refresh();
-    }
-    const { experimentFile, ledgerFile, metricsFile, eventsFile, retunesFile, forkFile } = folder;
-    return fileStamp([experimentFile, ledgerFile, metricsFile, eventsFile, retunesFile, forkFile]);
+  stamp(folder: RunFolder): Promise<string> {
+    const { path, experimentFile, ledgerFile, metricsFile, eventsFile, retunesFile, forkFile } = folder;
+    const files = [experimentFile, ledgerFile, metricsFile, eventsFile, retunesFile, forkFile];
+    return this.#stamps.get(path, files, () => folder.refresh());
   }
 
   /** A run with what its pages are made of. @throws Error if there is no such run */
@@ -84,8 +80,19 @@ export class RunPages {
     );
   }
 
-  /** What is compared of a run. @throws Error if there is no such run */
+  /** What is compared of a run, after its ancestors if it is a fork. @throws Error if there is no such run */
   async compared(folder: RunFolder): Promise<ComparedRun> {
+    const run = await this.#ownCompared(folder);
+    const ancestors: (ComparedRun | undefined)[] = [];
+    for (const { run: id } of run.forkedFrom) {
+      const ancestor = await this.folder(id);
+      // One that cannot be read counts as one that is gone.
+      ancestors.push(ancestor && (await this.#ownCompared(ancestor).catch(() => undefined)));
+    }
+    return afterAncestors(run, ancestors);
+  }
+
+  async #ownCompared(folder: RunFolder): Promise<ComparedRun> {
     return this.#compared.get(folder.id, await this.stamp(folder), async () =>
       comparedRun(await loadRun({ home: this.#home, runId: folder.id })),
     );

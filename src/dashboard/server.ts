@@ -18,9 +18,9 @@ import { EpochTasks, taskQuerySchema } from './epoch-tasks.ts';
 import { EventStream } from './event-stream.ts';
 import type { LiveSource } from './live-source.ts';
 import { caseQuerySchema, ResultsPages } from './results-pages.ts';
-import type { RunState } from './results-pages.ts';
 import { RunPages } from './run-pages.ts';
 import { taskPage } from './task-page.ts';
+import type { RunState } from './time-left.ts';
 import { Tokenizers } from './token-texts.ts';
 
 export interface DashboardOptions {

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { modelFolder } from '../config/model-folder.ts';
 import type { ViewedRun } from '../report/run-view.ts';
+import { fileStamp } from '../store/file-stamp.ts';
 import { readJsonFile } from '../store/json-files.ts';
 import type { Sampled } from '../types/records.ts';
 import type { RolloutToken } from './api.ts';
-import { fileStamp } from './file-stamp.ts';
 import { StampedCache } from './stamped-cache.ts';
 
 const idsSchema = z.record(z.string(), z.number());

@@ -4,7 +4,7 @@ import { epochWorkflowId } from '../formats/epoch-id.ts';
 import { gpuHours, lacksPrompts, priceOf, sumUsage } from '../runs/costs.ts';
 import type { ServerUsage, Usage } from '../runs/costs.ts';
 import { workflowSettings } from '../runs/settings-in-effect.ts';
-import { mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
+import { actionsOfRound, mostHeartbeats, planActions } from '../runs/temporal-actions.ts';
 import type { WorkflowSettings } from '../types/run-state.ts';
 import type { World } from '../worlds/world.ts';
 import { formatCount, formatNumber } from './format.ts';
@@ -23,9 +23,9 @@ export interface EpochUsage extends Usage {
 }
 
 /**
- * What each epoch has used: actions by its plan and the further attempts that the run's events name, tokens and
- * hours by `metrics.jsonl`. An epoch of a version that did not count prompts has the tokens that its ledger has,
- * without those of held-out evaluation. Null if the settings cannot be read.
+ * What each epoch has used: actions by its plan, its rounds and the further attempts that the run's events name,
+ * tokens and hours by `metrics.jsonl`. An epoch of a version that did not count prompts has the tokens that its
+ * ledger has, without those of held-out evaluation. Null if the settings cannot be read.
  */
 export function epochUsages(run: RunData, world: World | null): EpochUsage[] | null {
   if (run.experiment === null || world === null) return null;
@@ -36,11 +36,13 @@ export function epochUsages(run: RunData, world: World | null): EpochUsage[] | n
   return run.rows.map((row, index) => {
     const before = run.rows[index - 1]?.metrics.num_tokens ?? 0;
     const offset = row.epoch < firstTrained ? 0 : row.epoch - forkedAt;
+    const furtherRounds = (row.metrics['rollouts/rounds'] ?? 1) - 1;
     const servers = serverUsage(row);
     return {
       ...(servers && { servers }),
       epoch: row.epoch,
-      actions: (planned[offset] ?? 0) + furtherAttempts(run, row.epoch),
+      actions:
+        (planned[offset] ?? 0) + furtherRounds * actionsOfRound(settings) + furtherAttempts(run, row.epoch),
       tokensSampled:
         row.metrics['usage/completion_tokens'] ?? Math.max(0, (row.metrics.num_tokens ?? 0) - before),
       tokensRead: row.metrics['usage/prompt_tokens'] ?? null,

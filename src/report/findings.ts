@@ -1,6 +1,5 @@
 import { bandResidence, isInBand, TARGET_BAND } from '../coevolution/success-band.ts';
 import { mean } from '../numerics/arithmetic.ts';
-import type { Metrics } from '../types/run-state.ts';
 import { formatNumber, formatPercent, formatRate } from './format.ts';
 import { measuredValues, namesUnder, series, trainingRows } from './run-data.ts';
 import type { EpochRow } from './run-data.ts';
@@ -224,30 +223,3 @@ export function trailingMean(values: readonly (number | null)[], window = WINDOW
 /** Mean of the last `count` measured values. */
 export const lastMean = (values: readonly (number | null)[], count = WINDOW): number | null =>
   mean(measuredValues(values).slice(-count));
-
-/**
- * At most `max` rows for charts of long runs: each is the mean of equally many epochs, and has the number of
- * the last of them.
- */
-export function thinned(rows: readonly EpochRow[], max = 500): { rows: EpochRow[]; epochsPerPoint: number } {
-  const size = Math.max(1, Math.ceil(rows.length / max));
-  if (size === 1) return { rows: [...rows], epochsPerPoint: 1 };
-  const bins = Array.from({ length: Math.ceil(rows.length / size) }, (_, bin) =>
-    rows.slice(bin * size, (bin + 1) * size),
-  );
-  const joined = bins.flatMap((bin) =>
-    bin.slice(-1).map((last) => ({
-      ...last,
-      metrics: meanOf(bin.map(({ metrics }) => metrics)),
-      time: meanOf(bin.map(({ time }) => time)) as Record<string, number>,
-    })),
-  );
-  return { rows: joined, epochsPerPoint: size };
-}
-
-function meanOf(records: readonly Metrics[]): Metrics {
-  const names = new Set(records.flatMap((record) => Object.keys(record)));
-  return Object.fromEntries(
-    [...names].map((name) => [name, mean(measuredValues(records.map((record) => record[name] ?? null)))]),
-  );
-}

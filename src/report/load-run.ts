@@ -4,17 +4,19 @@ import { z } from 'zod';
 import { experimentSchema } from '../config/experiment.ts';
 import type { Experiment } from '../config/experiment.ts';
 import { benchmarkScores } from '../runs/benchmark-scores.ts';
-import { evaluationOfEpoch } from '../evaluation/evaluation-id.ts';
+import { evaluationOfEpoch, isEvaluationDue } from '../evaluation/evaluation-id.ts';
 import { EvaluationFolder } from '../runs/result-folders.ts';
 import { eventSchema, metricsLineSchema, metricsSchema } from '../runs/file-schemas.ts';
 import type { MetricsLine, RunEvent } from '../runs/file-schemas.ts';
 import { RunFolder } from '../runs/run-folder.ts';
+import type { Retune } from '../runs/run-folder.ts';
 import { lineage } from '../runs/run-overview.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
 import { sha256 } from '../store/canonical-json.ts';
 import { InvalidArtifact, undefinedIfMissing } from '../store/errors.ts';
 import { requirePlainFolder } from '../store/plain-files.ts';
 import { FileRef, FolderRef } from '../store/references.ts';
+import { isObject } from '../validation/json-schema.ts';
 import { readLines, unlessDamaged } from './read-lines.ts';
 import { withQueueTimes } from './queue-times.ts';
 import type { EpochRow, ReportEvent, RunData } from './run-data.ts';
@@ -81,12 +83,10 @@ export async function loadRun({ home, runId }: { home: string; runId: string }):
     ledger.map(({ value, line }) => ({ ...value, line: sha256(line) })),
     timed.map(({ value }) => value),
   );
-  if ((experiment?.experiment as Partial<Experiment> | undefined)?.evaluation?.benchmarks !== undefined) {
-    for (const row of rows) {
-      const id = evaluationOfEpoch(runId, row.epoch, row.line ?? '');
-      const folder = new EvaluationFolder(join(home, 'evaluations'), id);
-      Object.assign(row.metrics, await unlessDamaged(benchmarkScores(folder), {}, gaps));
-    }
+  for (const row of benchmarkedRows(rows, experiment?.experiment, retunes)) {
+    const id = evaluationOfEpoch(runId, row.epoch, row.line ?? '');
+    const folder = new EvaluationFolder(join(home, 'evaluations'), id);
+    Object.assign(row.metrics, await unlessDamaged(benchmarkScores(folder), {}, gaps));
   }
   const last = ledger.at(-1);
   const file = parseSettings(experiment?.experiment, gaps);
@@ -128,6 +128,19 @@ function mergeRows(ledger: (LedgerLine & { line: string })[], timed: MetricsLine
       };
     })
     .sort((a, b) => a.epoch - b.epoch);
+}
+
+/** The epochs after which the agent may have been evaluated on benchmarks. Retunes may have moved the last one. */
+function benchmarkedRows(
+  rows: readonly EpochRow[],
+  experiment: unknown,
+  retunes: readonly Retune[],
+): readonly EpochRow[] {
+  const { epochs, evaluation } = (experiment ?? {}) as Partial<Experiment>;
+  const benchmarks = evaluation?.benchmarks;
+  if (!isObject(benchmarks)) return [];
+  const ends = new Set<unknown>([epochs, rows.at(-1)?.epoch, ...retunes.map(({ set }) => set.epochs)]);
+  return rows.filter(({ epoch }) => ends.has(epoch) || isEvaluationDue(epoch, benchmarks, Infinity));
 }
 
 async function readExperiment(

@@ -88,12 +88,18 @@ function withoutWrongNumbers(line: unknown, where: string, gaps: string[]): unkn
 
 /**
  * The records of some files that `keep` selects. If a file is pruned, missing or damaged, the result is null
- * and `gaps` says so.
+ * and `gaps` says so; if the store is away, too, unless the caller awaits it.
+ * @throws StoreUnavailable if `awaitsStore`
  */
 export async function readRecords<T>(
   store: ObjectStore,
   refs: readonly FileRef[],
-  { what, gaps, keep = () => true }: { what: string; gaps: string[]; keep?: (record: T) => boolean },
+  {
+    what,
+    gaps,
+    keep = () => true,
+    awaitsStore = false,
+  }: { what: string; gaps: string[]; keep?: (record: T) => boolean; awaitsStore?: boolean },
 ): Promise<T[] | null> {
   const kept: T[] = [];
   try {
@@ -102,6 +108,7 @@ export async function readRecords<T>(
     return kept;
   } catch (error) {
     if (!(error instanceof InvalidArtifact || error instanceof StoreUnavailable)) throw error;
+    if (awaitsStore && error instanceof StoreUnavailable) throw error;
     gaps.push(
       `${what}: ${error instanceof InvalidArtifact ? error.problem.replace(/ \(expected.*\)$/s, '') : error.message}.`,
     );

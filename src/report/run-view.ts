@@ -14,7 +14,7 @@ import { chartsOf } from './charts/charts.ts';
 import type { Chart } from './charts/options.ts';
 import { costView, epochUsages } from './costs.ts';
 import type { CostView } from './costs.ts';
-import { findings, thinned, verdict } from './findings.ts';
+import { findings, verdict } from './findings.ts';
 import { guards } from './guards.ts';
 import type { Guard } from './guards.ts';
 import { heldOutGrids } from './held-out.ts';
@@ -23,6 +23,7 @@ import type { HistoryView } from './history-view.ts';
 import { loadRun } from './load-run.ts';
 import { heldOutOf, trainingRows } from './run-data.ts';
 import type { EpochRow, RunData } from './run-data.ts';
+import { thinned } from './thinned-rows.ts';
 
 /** A section of figures. */
 export interface FigureSection {

@@ -34,22 +34,29 @@ export async function sampleEpochs(
   const epochs: SampledEpoch[] = [];
   const withTasks = trainingRows(rows).filter(({ outputs }) => outputs.tasks);
   for (const row of spreadSample(withTasks, MAX_EPOCHS)) {
-    const sampled = await sampleEpoch(row, store, world, gaps);
+    const sampled = await sampleEpoch(row, store, { world, gaps });
     if (sampled !== null) epochs.push(sampled);
   }
   return withinBudget(epochs, gaps);
 }
 
-/** Tasks of one epoch that show its range; null if it has none, or its file cannot be read. */
+/**
+ * Tasks of one epoch that show its range; null if it has none, or its file cannot be read.
+ * @throws StoreUnavailable if `awaitsStore`; else that is a gap too
+ */
 export async function sampleEpoch(
-  { epoch, outputs }: EpochRow,
+  { epoch, outputs }: Pick<EpochRow, 'epoch' | 'outputs'>,
   store: ObjectStore,
-  world: World | null,
-  gaps: string[],
+  { world, gaps, awaitsStore = false }: { world: World | null; gaps: string[]; awaitsStore?: boolean },
 ): Promise<SampledEpoch | null> {
   if (!outputs.tasks) return null;
   const read = <T>(refs: Parameters<typeof readRecords>[1], what: string, keep?: (record: T) => boolean) =>
-    readRecords<T>(store, refs, { what: `epoch ${epoch}: ${what}`, gaps, ...(keep && { keep }) });
+    readRecords<T>(store, refs, {
+      what: `epoch ${epoch}: ${what}`,
+      gaps,
+      awaitsStore,
+      ...(keep && { keep }),
+    });
   const tasks = await read<TaskRecord>([outputs.tasks], 'tasks');
   if (tasks === null) return null;
   const scores = byTask((await read<ScoreRecord>(listed(outputs.scores), 'scores')) ?? []);

@@ -19,8 +19,10 @@ const childWorkflow = 2;
 const upsert = 1;
 /** Each, and the preparation, begins with `openEpoch`. */
 const opening = 1;
-/** `drawTasks`, `computeRewards`, `filterByDifficulty`, `updatePools`, two `publishPolicy`, `commitEpoch`. */
-const alwaysInEpoch = 7;
+/** `updatePools`, two `publishPolicy`, `commitEpoch`. */
+const alwaysInEpoch = 4;
+/** `drawTasks`, `computeRewards`, `filterByDifficulty`. */
+const alwaysInRound = 3;
 /** Two `warmUp`, `prepareRun`, two `publishPolicy`, `commitEpoch`. */
 const alwaysInPreparation = 6;
 
@@ -36,9 +38,13 @@ type Settings = Pick<
   | 'checksColdStart'
 >;
 
+/** Actions of a round of tasks and rollouts; with dynamic sampling an epoch has several. */
+export const actionsOfRound = ({ shards }: Pick<Settings, 'shards'>): number =>
+  shards.generate + shards.rollOut + alwaysInRound;
+
 /**
- * Actions of a run that nothing disturbs and nobody controls, without heartbeats, queries and evaluations on
- * benchmarks.
+ * Actions of a run that nothing disturbs and nobody controls, one round an epoch, without heartbeats, queries and
+ * evaluations on benchmarks.
  * @param forkedAt the epoch that a fork starts from; it has no preparation of its own
  */
 export function planActions(settings: Settings, forkedAt = 0): PlannedActions {
@@ -56,8 +62,7 @@ export function planActions(settings: Settings, forkedAt = 0): PlannedActions {
     opening +
     childWorkflow +
     alwaysInEpoch +
-    shards.generate +
-    shards.rollOut +
+    actionsOfRound(settings) +
     count(trains.agent, trains.environment, isDue(settings.gateEvery, epoch)) +
     (isDue(settings.evaluateEvery, epoch) ? shards.evaluate : 0) +
     upsert;

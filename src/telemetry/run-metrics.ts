@@ -94,7 +94,7 @@ export class RunMetrics {
   #show({ id: run, isPaused, startedAt }: RunningWorkflow, seen: SeenRun | undefined): void {
     const gauges = this.#gauges;
     gauges.paused.set({ run }, Number(isPaused));
-    // Resuming counts as a sign of life; only then is an hour without a commit long.
+    // A start counts as a sign of life, so that a run which is started again has an hour for its first commit.
     const committedAt = Math.max(startedAt.getTime(), seen?.committedAt ?? 0);
     gauges.lastCommit.set({ run }, committedAt / 1000);
     if (seen === undefined) return;

@@ -9,8 +9,10 @@ import type { RunEnd } from '../runs/run-end.ts';
 import { RunFolder } from '../runs/run-folder.ts';
 import { runsFolder } from '../runs/run-overview.ts';
 import { experimentInEffect } from '../runs/settings-in-effect.ts';
+import { fileStamp } from '../store/file-stamp.ts';
 import { ObjectStore } from '../store/object-store.ts';
 import { FileRef, FolderRef } from '../store/references.ts';
+import { sharedPlace } from '../store/shared-folders.ts';
 import { countCuts, identify } from './identity.ts';
 import type { Identity } from './identity.ts';
 import { samplesTable } from './samples-table.ts';
@@ -76,6 +78,7 @@ export class Feed {
   readonly #folder: RunFolder;
   readonly #store: ObjectStore;
   readonly #home: string;
+  #last: { stamp: string; snapshot: Snapshot | null } | undefined;
 
   /** @param name of the home folder (`nameHome`) */
   constructor({ home, runId, name }: { home: string; runId: string; name: string }) {
@@ -85,11 +88,31 @@ export class Feed {
   }
 
   /**
-   * The run as it is now; null while it is not to be read: before its first epoch, and during a rewind.
+   * The run as it is now; null while it is not to be read: before its first epoch, and during a rewind. While its
+   * files on this disk stay as they are, they are not read again.
    * @param waits whether the last epoch is left out until `metrics.jsonl` has its times, a moment after the ledger
    * @throws InvalidArtifact, StoreUnavailable
    */
   async read(waits: boolean): Promise<Snapshot | null> {
+    // Of a bucket only reading says what has changed.
+    if (sharedPlace(this.#folder.path) !== undefined) return this.#read(waits);
+    const { experimentFile, forkFile, ledgerFile, metricsFile, eventsFile, retunesFile, branchesFolder } =
+      this.#folder;
+    const files = [
+      experimentFile,
+      forkFile,
+      ledgerFile,
+      metricsFile,
+      eventsFile,
+      retunesFile,
+      branchesFolder,
+    ];
+    const stamp = `${waits} ${await fileStamp(files)}`;
+    if (this.#last?.stamp !== stamp) this.#last = { stamp, snapshot: await this.#read(waits) };
+    return this.#last.snapshot;
+  }
+
+  async #read(waits: boolean): Promise<Snapshot | null> {
     const cuts = await countCuts(this.#folder);
     const events = await this.#folder.events();
     const opened = await this.#folder.open<Line>(lineSchema);

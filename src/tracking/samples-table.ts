@@ -21,13 +21,14 @@ const MAX_TEXT = 2000;
 /**
  * The tasks that the report shows of an epoch, at most 12, with the first answer of the agent; null if the epoch has
  * none, or its files were pruned. Traces are not read: they are most of an epoch's bytes. No code of the world runs.
+ * @throws StoreUnavailable: a tracker would never get the table of an epoch that was sent without it
  */
 export async function samplesTable(
   store: ObjectStore,
   { epoch, outputs }: Pick<EpochRow, 'epoch' | 'outputs'>,
 ): Promise<SamplesTable | null> {
-  const row = { epoch, outputs: { ...outputs, traces: [] }, metrics: {}, time: {}, at: null, notes: [] };
-  const sampled = await sampleEpoch(row, store, null, []);
+  const row = { epoch, outputs: { ...outputs, traces: [] } };
+  const sampled = await sampleEpoch(row, store, { world: null, gaps: [], awaitsStore: true });
   if (sampled === null || sampled.samples.length === 0) return null;
   return {
     name: 'samples',

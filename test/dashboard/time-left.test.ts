@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { timeLeft } from '../../src/dashboard/results-pages.ts';
-import type { RunState } from '../../src/dashboard/results-pages.ts';
+import { timeLeft } from '../../src/dashboard/time-left.ts';
+import type { RunState } from '../../src/dashboard/time-left.ts';
 
 const run = (overrides: Partial<RunState>): RunState => ({
   state: 'running',

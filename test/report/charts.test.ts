@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.ts';
+import { range } from '../../src/numerics/arithmetic.ts';
 import { randomStream } from '../../src/numerics/random.ts';
 import { chartsOf } from '../../src/report/charts/charts.ts';
 import type { Charts } from '../../src/report/charts/charts.ts';
 import type { Chart } from '../../src/report/charts/options.ts';
-import { thinned, trailingMean } from '../../src/report/findings.ts';
+import { trailingMean } from '../../src/report/findings.ts';
 import { guards } from '../../src/report/guards.ts';
 import type { EpochRow } from '../../src/report/run-data.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
@@ -140,20 +141,11 @@ it('is plain JSON, with colours of the style sheet by name', () => {
   }
 });
 
-it('thins long runs to means of equally many epochs', () => {
-  const long = Array.from({ length: 1201 }, (_, index): EpochRow => ({
-    epoch: index + 1,
-    metrics: { reward: index % 3 },
-    time: {},
-    at: null,
-    notes: [],
-    outputs: {},
-  }));
-  const { rows: few, epochsPerPoint } = thinned(long);
-  expect([few.length, epochsPerPoint, few[0]?.metrics.reward, few[0]?.epoch, few.at(-1)?.epoch]).toEqual([
-    401, 3, 1, 3, 1201,
-  ]);
-  expect(thinned(rows).rows).toEqual(rows);
+it('draws a histogram of more cells than a call takes arguments', () => {
+  const counts = Object.fromEntries(range(400).map((k) => [`env/success_rate_hist/${k}`, k]));
+  const long = range(400).map((index) => ({ ...rows[0]!, epoch: index + 1, metrics: counts }));
+  const histogram = chartsOf(long, [], experiment).frontier.find(({ id }) => id === 'success-histogram')!;
+  expect(histogram.option.visualMap).toMatchObject({ max: 399 });
 });
 
 describe('guards', () => {

@@ -1,8 +1,14 @@
 import { expect, it } from 'vitest';
+import { estimateUsage } from '../../src/cli/lib/cost-lines.ts';
+import { estimateRun } from '../../src/cli/lib/estimates.ts';
 import { cards } from '../../src/report/cards.ts';
 import { roundCharts } from '../../src/report/charts/rounds.ts';
+import { epochUsages } from '../../src/report/costs.ts';
 import { findings } from '../../src/report/findings.ts';
-import type { EpochRow } from '../../src/report/run-data.ts';
+import type { EpochRow, RunData } from '../../src/report/run-data.ts';
+import { workflowSettings } from '../../src/runs/settings-in-effect.ts';
+import { planActions } from '../../src/runs/temporal-actions.ts';
+import { createWorld } from '../../src/worlds/registry.ts';
 import { withFields } from '../../test-support/experiments.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { smallFile } from '../activities/some-run.ts';
@@ -68,4 +74,27 @@ it('says in the card of rollouts how many rounds an epoch took', () => {
   };
   expect(detailOf(rows)).toBe('2.5 rounds an epoch, 1 ended by the cap, none lost');
   expect(detailOf([row(1, { 'rollouts/count': 64 })])).toBe('none lost');
+});
+
+it('costs the actions of each round, of which --dry-run has the most there can be', async () => {
+  const world = createWorld(experiment.world);
+  const settings = workflowSettings(experiment, world);
+  const planned = planActions(settings).epochs;
+  // Of three further rounds: the shards of generating and rolling out, drawing, rewards and filter.
+  const further = 3 * (settings.shards.generate + settings.shards.rollOut + 3);
+  const run: RunData = {
+    ...{ runId: 'some', experiment, experimentFile: null, rows, events: [], retunes: [] },
+    ...{ forkedFrom: [], head: null, gaps: [] },
+  };
+  expect(epochUsages(run, world)!.map(({ actions }) => actions)).toEqual([
+    planned[0],
+    planned[1]! + further,
+    planned[2],
+  ]);
+  const estimated = estimateUsage(experiment, world, await estimateRun(experiment, world));
+  expect(estimated.slice(0, 3).map(({ actions }) => actions)).toEqual([
+    planned[0],
+    planned[1]! + further,
+    planned[2]! + further,
+  ]);
 });

@@ -1,9 +1,12 @@
-import { appendFile, readFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { appendFile, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Feed } from '../../src/tracking/feed.ts';
 import type { Snapshot } from '../../src/tracking/feed.ts';
 import { nameHome } from '../../src/tracking/identity.ts';
 import { hashOf } from '../../src/store/canonical-json.ts';
+import { StoreUnavailable } from '../../src/store/errors.ts';
+import { ObjectStore } from '../../src/store/object-store.ts';
 import { memoryFolder } from '../store/temporary-folder.ts';
 import { GrowingRun, hostileText, metricsAt } from './growing-run.ts';
 
@@ -53,6 +56,22 @@ describe('what is sent of an epoch', () => {
     expect(references[0]).toMatchObject({ sha256: hashOf((await run.lines())[3]) });
   });
 
+  test('samples of pruned files are left out, those of a store that is away for a moment are not', async () => {
+    const run = await start();
+    await run.commitTo(1);
+    const snapshot = (await read(run))!;
+    const records = vi.spyOn(ObjectStore.prototype, 'records');
+    onTestFinished(() => records.mockRestore());
+    records.mockImplementation(() => {
+      throw new StoreUnavailable('store', 'Wait.', new Error('ECONNREFUSED'));
+    });
+    await expect(snapshot.describe(1)).rejects.toThrow(StoreUnavailable);
+    records.mockRestore();
+    expect((await snapshot.describe(1)).tables).toHaveLength(1);
+    await rm(join(run.home, 'store'), { recursive: true });
+    expect((await snapshot.describe(1)).tables).toEqual([]);
+  });
+
   test('is the same however often it is read, and leaves the ledger as it is', async () => {
     const run = await start();
     await run.commitTo(2);
@@ -61,6 +80,25 @@ describe('what is sent of an epoch', () => {
     expect(await (await read(run))?.describe(2)).toEqual(first);
     expect(await readFile(run.folder.ledgerFile)).toEqual(before);
   });
+});
+
+test('a run is read again when one of its files has changed, and not before', async () => {
+  const run = await start();
+  const feed = new Feed({ home: run.home, runId: run.id, name: await nameHome(run.home) });
+  expect(await feed.read(true)).toBeNull();
+  await run.commitTo(2);
+  const snapshot = await feed.read(true);
+  expect(snapshot?.epochs).toEqual([0, 1, 2]);
+  expect(await feed.read(true)).toBe(snapshot);
+  await run.appendLine(3);
+  expect((await feed.read(true))?.epochs).toEqual([0, 1, 2]);
+  expect((await feed.read(false))?.epochs).toEqual([0, 1, 2, 3]);
+  await run.appendMetrics(3);
+  expect((await feed.read(true))?.epochs).toEqual([0, 1, 2, 3]);
+  await run.rewindTo(1);
+  expect(await feed.read(true)).toMatchObject({ epochs: [0, 1], run: { key: await run.key(1) } });
+  await run.end('stopped');
+  expect((await feed.read(true))?.outcome).toBe('stopped');
 });
 
 describe('identity', () => {

@@ -1,10 +1,11 @@
+import { maxRounds } from '../../config/experiment.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { serversApart } from '../../config/policy-servers.ts';
 import type { Prices } from '../../config/prices.ts';
 import { gpuHours, priceOf, sumUsage } from '../../runs/costs.ts';
 import type { Cost, ServerUsage, Usage } from '../../runs/costs.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
-import { heartbeatIntervalSeconds, planActions } from '../../runs/temporal-actions.ts';
+import { actionsOfRound, heartbeatIntervalSeconds, planActions } from '../../runs/temporal-actions.ts';
 import type { World } from '../../worlds/world.ts';
 import { promptTokensRead } from './estimates.ts';
 import type { RunEstimate } from './estimates.ts';
@@ -21,7 +22,9 @@ export function estimateUsage(
   prices?: Prices,
 ): Usage[] {
   const forkedAt = experiment.startFrom?.epoch ?? 0;
-  const planned = planActions(workflowSettings(experiment, world), forkedAt);
+  const settings = workflowSettings(experiment, world);
+  const planned = planActions(settings, forkedAt);
+  const furtherRounds = (maxRounds(experiment) - 1) * actionsOfRound(settings);
   const epochs = Math.max(1, planned.epochs.length - 1);
   const tokensSampled = resources.tokens / epochs;
   const tokensRead = (promptTokensRead(resources.prompts, prompts) + resources.embeddedTokens) / epochs;
@@ -33,7 +36,7 @@ export function estimateUsage(
     index === 0 || index === planned.epochs.length
       ? { actions, ...nothing }
       : {
-          actions,
+          actions: actions + furtherRounds,
           ...(servers && { servers }),
           tokensSampled,
           tokensRead,

@@ -96,7 +96,7 @@ function histogram(rows: EpochRow[]): Chart[] {
         columns: rows.map(({ epoch }) => String(epoch)),
         rows: ks.map((k) => `${k}/${n}`),
         cells,
-        max: Math.max(1, ...cells.map(([, , value]) => value ?? 0)),
+        max: cells.reduce((most, [, , value]) => Math.max(most, value ?? 0), 1),
         valueName: 'tasks',
       }),
     },
