@@ -11,6 +11,9 @@ export const evaluationIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,67}$/;
 export const evaluationIdRule =
   'expected 1 to 68 letters, digits, dots, dashes or underscores, a letter or digit first';
 
+/** Length limit of the id of a run with evaluations: their ids have 68 characters at most. */
+export const MAX_EVALUATED_RUN_ID_LENGTH = 46;
+
 const policySchema = z
   .discriminatedUnion('type', [
     z

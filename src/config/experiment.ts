@@ -11,6 +11,9 @@ import { agentSchema, environmentSchema, trainerSchema } from './policies.ts';
 import { servingSchema } from './serving.ts';
 import { runIdPattern } from './run-id.ts';
 
+/** The largest cap of tokens. */
+export const maxTokenCap = 1_000_000_000_000_000;
+
 /** The experiment file, resolved: presets merged in, every default written out. */
 export const experimentSchema = z
   .strictObject({
@@ -50,10 +53,13 @@ export const experimentSchema = z
     maxTokens: z
       .int()
       .positive()
-      .max(1_000_000_000_000_000)
+      .max(maxTokenCap)
       .nullable()
       .default(null)
-      .describe('Stop after the epoch in which this many tokens were sampled; null = no cap.'),
+      .describe(
+        'Stop after the epoch in which this many tokens were sampled, those of a fork’s parents among ' +
+          'them; null = no cap.',
+      ),
   })
   .describe('An experiment of co-evolution.');
 

@@ -5,8 +5,10 @@ import { isObject } from '../validation/json-schema.ts';
 import type { JsonSchema } from '../validation/json-schema.ts';
 import { fileJsonSchema, parseFile } from '../validation/parse-file.ts';
 import { nonNegativeNumber, schemaField, uncheckedName } from '../validation/limited-fields.ts';
+import { MAX_EVALUATED_RUN_ID_LENGTH } from './evaluation.ts';
 import type { Experiment } from './experiment.ts';
 import { parseExperiment } from './parse-experiment.ts';
+import { maxEmbeddedRows } from './serving-checks.ts';
 
 export interface Nightly {
   name: string;
@@ -19,6 +21,7 @@ export interface Nightly {
 }
 
 /** `<name>-night-0001` is the id of a run. */
+const NIGHT_SUFFIX = '-night-0001';
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const nameRule = 'expected 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first';
 
@@ -37,7 +40,8 @@ export const nightlySchema = z
     experiment: z
       .record(uncheckedName, z.unknown())
       .describe(
-        'The content of an experiment file. Its seed is that of the first night; later ones derive theirs from it.',
+        'The content of an experiment file. Its seed is that of the first night; later ones derive theirs ' +
+          'from it. Its `maxTokens` is for each night.',
       ),
     epochsPerNight: z
       .int()
@@ -99,7 +103,7 @@ export function parseNightly(raw: unknown): Nightly {
     throw new InvalidConfig(
       `nightly: name: missing, and the experiment's cannot stand in: got ${show(experiment.name)}; ${nameRule}`,
     );
-  return {
+  const nightly = {
     name: name ?? experiment.name,
     experiment,
     epochsPerNight: epochs,
@@ -107,6 +111,32 @@ export function parseNightly(raw: unknown): Nightly {
     significance,
     evaluation,
   };
+  const problems = [...nightProblems(nightly)].map((problem) => `nightly: ${problem}`);
+  if (problems.length > 0) throw new InvalidConfig(problems.join('\n'));
+  return nightly;
+}
+
+/** What no night could do: `<field>: got <value>; <what is allowed>`. */
+function* nightProblems({ name, experiment, epochsPerNight, evaluation }: Nightly): Generator<string> {
+  const { startFrom, serving, durability, epochs } = experiment;
+  if (epochsPerNight < 1)
+    yield (
+      `experiment.epochs: got ${epochs}; expected more than experiment.startFrom.epoch ` +
+      `(${startFrom?.epoch ?? 0}), since epochs are counted from its parent's start, or give epochsPerNight`
+    );
+  const maxSamples = Math.floor(maxEmbeddedRows / durability.promptsPerRequest);
+  if (serving.type === 'embedded' && evaluation.samples > maxSamples)
+    yield (
+      `evaluation.samples: got ${evaluation.samples}; expected at most ${maxSamples}, since a request has ` +
+      `${durability.promptsPerRequest} prompts (experiment.durability.promptsPerRequest) and the policy ` +
+      `server gives ${maxEmbeddedRows} answers to it`
+    );
+  const maxLength = MAX_EVALUATED_RUN_ID_LENGTH - NIGHT_SUFFIX.length;
+  if (experiment.evaluation.benchmarks !== undefined && name.length > maxLength)
+    yield (
+      `name: got ${show(name)}; expected at most ${maxLength} characters, since the ids of the nights' runs ` +
+      'are longer, and those of their evaluations (experiment.evaluation.benchmarks) longer still'
+    );
 }
 
 const startOf = ({ startFrom }: Record<string, unknown>): number | undefined =>

@@ -32,18 +32,23 @@ export function settingsInEffect(experiment: Experiment): Record<string, number>
 }
 
 /**
- * A copy of a settings object with fields set by dotted path (`difficulty.alpha`). Only existing fields can
- * be set.
+ * A copy of a settings object with fields set by dotted path (`difficulty.alpha`).
+ * @param mayAdd whether fields that are not there can be set, for a caller that refuses unknown ones
  * @throws InvalidConfig naming the path, and what is there instead
  */
-export function setFields(settings: object, values: FieldValues): Record<string, unknown> {
+export function setFields(
+  settings: object,
+  values: FieldValues,
+  { mayAdd = false } = {},
+): Record<string, unknown> {
   const copy = structuredClone(settings) as Json;
   for (const [path, value] of Object.entries(values)) {
     const names = path.split('.');
     const last = names.pop() ?? '';
     let node: Json = copy;
     for (const [depth, name] of names.entries()) {
-      requireField(node, name, path);
+      requireField(node, name, { path, mayAdd });
+      if (mayAdd && node[name] === undefined) node[name] = {};
       const child = node[name];
       if (!isObject(child)) {
         const parentPath = names.slice(0, depth + 1).join('.');
@@ -53,7 +58,7 @@ export function setFields(settings: object, values: FieldValues): Record<string,
       }
       node = child;
     }
-    requireField(node, last, path);
+    requireField(node, last, { path, mayAdd });
     node[last] = value;
   }
   // What is set by hand holds from then on.
@@ -67,8 +72,8 @@ type Json = Record<string, unknown>;
 /** They would lead out of the settings, to what all objects of this process share. */
 const namesOfPrototypes = new Set(['__proto__', 'constructor', 'prototype']);
 
-function requireField(node: Json, name: string, path: string): void {
-  if (Object.hasOwn(node, name) && !namesOfPrototypes.has(name)) return;
+function requireField(node: Json, name: string, { path, mayAdd }: { path: string; mayAdd: boolean }): void {
+  if ((mayAdd || Object.hasOwn(node, name)) && !namesOfPrototypes.has(name)) return;
   const names = Object.keys(node);
   const near = nearestName(name, names);
   const remedy =

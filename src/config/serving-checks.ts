@@ -124,7 +124,7 @@ export function* adapterServerProblems(experiment: Experiment): Generator<string
 }
 
 /** Completions of a request that the policy server takes: MAX_ROWS of trainer/genenv_trainer/serving/limits.py. */
-const maxEmbeddedRows = 4096;
+export const maxEmbeddedRows = 4096;
 
 /** A request that the policy server would refuse in the middle of a run. */
 export function* embeddedServerProblems(experiment: Experiment): Generator<string> {

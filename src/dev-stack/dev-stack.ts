@@ -3,6 +3,7 @@ import { engineModelFolders } from '../../infra/setup/locations.mjs';
 import { modelFolders } from '../config/permitted-folders.ts';
 import { childEnvironment } from '../processes/child-environment.ts';
 import { Python } from '../processes/python.ts';
+import { survivePrintFailures } from '../runtime/output-streams.ts';
 import { identify } from '../runtime/process-identity.ts';
 import { endLeftovers, STACK_MARK } from './leftovers.ts';
 import { endProcess } from './processes.ts';
@@ -55,6 +56,8 @@ export class EmbeddedStack {
     const lock = takeStackLock(paths.lock);
     if (lock === null) throw new StackInUse(paths, readStackRecord(paths.record));
     this.#lock = lock;
+    // Whoever has the stack lives to end it, if what it prints to is full or gone, too.
+    survivePrintFailures();
     this.#record = readStackRecord(paths.record);
     this.#secrets = stackSecrets(paths, this.#record);
     this.#update(this.#secrets);
@@ -123,7 +126,13 @@ export class EmbeddedStack {
     // What an interrupted start left, and training jobs, which have sessions of their own.
     await endLeftovers(paths.home, this.#record, hurry);
     removeSocketFolder(paths, this.#secrets);
-    this.#update({ owner: null, state: 'stopped', addresses: null, trainerSocket: null, processes: {} });
+    this.#updateIfPossible({
+      owner: null,
+      state: 'stopped',
+      addresses: null,
+      trainerSocket: null,
+      processes: {},
+    });
     this.#lock.release();
   }
 
@@ -131,7 +140,19 @@ export class EmbeddedStack {
     const remaining = Object.fromEntries(
       Object.entries(this.#record.processes).filter(([key]) => key !== name),
     );
-    this.#update({ processes: recorded === null ? remaining : { ...remaining, [name]: recorded } });
+    this.#updateIfPossible({ processes: recorded === null ? remaining : { ...remaining, [name]: recorded } });
+  }
+
+  /**
+   * A record that cannot be written, on a full disk, fails no restart and no end: the next one has the change
+   * too, and a process that no record names is known by its mark.
+   */
+  #updateIfPossible(change: Partial<StackRecord>): void {
+    try {
+      this.#update(change);
+    } catch (error) {
+      this.#options.say(`the stack's record was not written: ${(error as Error).message}`);
+    }
   }
 
   #update(change: Partial<StackRecord>): void {

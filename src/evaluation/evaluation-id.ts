@@ -14,9 +14,6 @@ export const isEvaluationOfEpoch = (id: string, { run, epoch }: { run: string; e
 
 const idsOfEpoch = (run: string, epoch: number): string => `${run}.${epochId(epoch)}-`;
 
-/** Length limit of the id of a run with evaluations: their ids have 68 characters at most. */
-export const MAX_EVALUATED_RUN_ID_LENGTH = 46;
-
 /**
  * Whether the agent is evaluated after this epoch: after every `every`-th and the last, and after the preparation,
  * epoch 0, if the settings ask for the initial agent.

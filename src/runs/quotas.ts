@@ -1,6 +1,7 @@
 /** What the operator of a worker lets each run use, whatever the run's own file says. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { maxTokenCap } from '../config/experiment.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { tombstonePath } from '../store/object-paths.ts';
 import { refsIn } from '../store/references.ts';
@@ -50,13 +51,16 @@ function readSize(value: string): number {
 interface Use {
   /** The lines of its ledger. */
   lines: readonly unknown[];
-  /** Tokens that it has sampled. */
+  /** Tokens that were sampled until then: its own, and `inherited`. */
   tokens: number;
+  /** Those that the runs have sampled which it was forked from. */
+  inherited: number;
 }
 
 /**
- * A run's settings within its quotas: the smaller of its own limit of tokens and the quota's, and no further
- * token once its files take more than they may. The workflow ends the run as it does at the file's own limit.
+ * A run's settings within its quotas: the smaller of its file's limit of tokens and the quota's, which is for
+ * the run's own tokens, and no further token once its files take more than they may. The workflow ends the run
+ * as it does at the file's limit.
  * @returns `reason` if a quota is used up, and the file's own limit is not
  * @throws StoreUnavailable
  */
@@ -64,17 +68,18 @@ export async function settingsWithinQuotas(
   settings: WorkflowSettings,
   { maxTokens = Infinity, maxDiskBytes }: Quotas,
   store: Pick<ObjectStore, 'root' | 'path'>,
-  { lines, tokens }: Use,
+  { lines, tokens, inherited }: Use,
 ): Promise<{ settings: WorkflowSettings; reason: string | null }> {
   const ownLimit = settings.maxTokens ?? Infinity;
   const diskBytes = maxDiskBytes === undefined ? 0 : await bytesBeyond(lines, store, maxDiskBytes);
-  const limit = Math.min(ownLimit, maxTokens, diskBytes > 0 ? Math.max(1, tokens) : Infinity);
-  const within = { ...settings, maxTokens: limit === Infinity ? null : limit };
+  const limit = Math.min(ownLimit, maxTokens + inherited, diskBytes > 0 ? Math.max(1, tokens) : Infinity);
+  const within = { ...settings, maxTokens: limit === Infinity ? null : Math.min(limit, maxTokenCap) };
   if (tokens < limit || tokens >= ownLimit) return { settings: within, reason: null };
   const reason =
     diskBytes > 0
       ? `its files take ${diskBytes} bytes, and its worker lets a run have ${maxDiskBytes} (GENENV_MAX_DISK_PER_RUN)`
-      : `it has sampled ${tokens} tokens, and its worker lets a run sample ${maxTokens} (GENENV_MAX_TOKENS_PER_RUN)`;
+      : `it has sampled ${tokens - inherited} tokens, and its worker lets a run sample ${maxTokens} ` +
+        '(GENENV_MAX_TOKENS_PER_RUN)';
   return { settings: within, reason };
 }
 

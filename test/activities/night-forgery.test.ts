@@ -115,3 +115,16 @@ it('a night that an earlier version opened is closed by the test that its workfl
   expect(record).toMatchObject({ test: { samples: 2, significance: 0.05 } });
   expect(await openNight({ file })).toMatchObject({ night: 2 });
 });
+
+it('each night may sample as many tokens as the file says, on top of those before it', async () => {
+  const run = await someRun();
+  const { openNight, closeNight } = createNightlyActivities(run.dependencies);
+  const experiment = { ...smallFile, maxTokens: 50 };
+  const first = await openNight({ file: { ...file, experiment } });
+  expect(first.experiment.maxTokens).toBe(50);
+  const { plan, prepared } = await begin(run.activities, first.id, first.experiment);
+  const { epoch, state } = await plainEpoch(run.activities, plan, prepared);
+  await closeNight(await verdictsOn(run, first, epoch));
+  const second = await openNight({ file: { ...file, experiment } });
+  expect(second).toMatchObject({ night: 2, experiment: { maxTokens: state.tokens + 50 } });
+});

@@ -5,8 +5,9 @@ import { currentState } from '../../src/cli/lib/run-activity.ts';
 import { readQuotas } from '../../src/runs/quotas.ts';
 import type { Quotas } from '../../src/runs/quotas.ts';
 import { refsIn } from '../../src/store/references.ts';
-import { createActivities } from '../../test-support/plain-epochs.ts';
-import { someRun } from './some-run.ts';
+import { opening } from '../../test-support/opening.ts';
+import { createActivities, plainEpoch } from '../../test-support/plain-epochs.ts';
+import { smallFile, someRun } from './some-run.ts';
 import type { SomeRun } from './some-run.ts';
 
 const open = async (run: SomeRun, quotas: Quotas) => {
@@ -50,6 +51,25 @@ describe('a quota of the worker', () => {
     const modest = await someRun({ maxTokens: 300 });
     expect(await open(modest, { maxTokens: 1_000 })).toBe(300);
     expect(await open(modest, { maxTokens: 200 })).toBe(200);
+  });
+
+  it('of tokens is for a fork’s own, whatever its parent has sampled', async () => {
+    const run = await someRun();
+    const { state: parent } = await run.epochs(1);
+    const startFrom = { run: 'some-run', epoch: 1 };
+    const plan = await run.activities.parseExperiment({ id: 'fork', file: { ...smallFile, startFrom } });
+    const folder = run.dependencies.runFolder('fork');
+    const openFork = (maxTokens: number) =>
+      createActivities({ ...run.dependencies, quotas: { maxTokens } }).openEpoch(opening('fork', null));
+    const { last, ...opened } = await openFork(parent.tokens);
+    expect(opened.settings.maxTokens).toBe(2 * parent.tokens);
+    expect((await folder.events()).map(({ type }) => type)).toEqual(['started']);
+    const { state } = await plainEpoch(run.activities, { ...plan, ...opened }, last!);
+    await openFork(1);
+    expect((await folder.events()).at(-1)).toMatchObject({
+      type: 'quota',
+      reason: expect.stringContaining(`it has sampled ${state.tokens - parent.tokens} tokens,`) as string,
+    });
   });
 
   it('of disk ends a run as its limit of tokens does, once its files are larger, and says so in its events', async () => {

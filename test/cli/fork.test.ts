@@ -33,8 +33,18 @@ describe('the experiment of a fork', () => {
     expect((await run.activities.openEpoch({ id: 'fork', known: null, thorough: true })).last?.epoch).toBe(1);
   });
 
+  it('may have fields that its parent left out', async () => {
+    const run = await someRun();
+    await run.epochs(1);
+    const set = { 'evaluation.excludeHeldOut': true, 'agent.training.dynamicSampling.informativeGroups': 4 };
+    expect(await forkedExperiment(run.home, { parent, id: 'fork', epoch: 1, set })).toMatchObject({
+      evaluation: { excludeHeldOut: true },
+      agent: { training: { dynamicSampling: { informativeGroups: 4 } } },
+    });
+  });
+
   it.each<[object, number, string]>([
-    [{ 'difficulty.alfa': 1 }, 1, 'difficulty.alfa: there is no field "alfa"'],
+    [{ 'difficulty.alfa': 1 }, 1, 'difficulty.alfa: unknown field; '],
     [{ 'difficulty.alpha': 7 }, 1, 'difficulty.alpha: got 7'],
     [{}, 4, 'startFrom.epoch: got 4; some-run has epochs 0 to 1'],
     [{ epochs: 1 }, 1, 'epochs: got 1; expected more than startFrom.epoch (1)'],

@@ -70,7 +70,8 @@ const comparing: ComparisonProgress = {
 
 test('what runs says how far it is, what it waits for, since when, and how to watch it', async () => {
   const home = await temporaryFolder();
-  await mkdir(join(home, 'nightly/laptop'), { recursive: true });
+  for (const name of ['laptop', 'lap', 'laptop-2026'])
+    await mkdir(join(home, 'nightly', name), { recursive: true });
   const client = clientOf(
     [
       { id: 'first-one', type: 'evaluation' },
@@ -78,6 +79,7 @@ test('what runs says how far it is, what it waits for, since when, and how to wa
       { id: 'silent', type: 'evaluation' },
       { id: 'main', type: 'comparison' },
       { id: 'laptop-2026-11-27T04:00:00Z', type: 'nightly' },
+      { id: 'lap-top-2026-11-27T04:00:00Z', type: 'nightly' },
     ],
     {
       'first-one': asking,
@@ -103,6 +105,7 @@ test('what runs says how far it is, what it waits for, since when, and how to wa
     state: 'running',
     progress: 'epoch 7 of 20',
   });
+  expect(works.filter(({ kind }) => kind === 'night')).toHaveLength(1);
   for (const line of workTables(works, {}).split('\n')) expect(line.length).toBeLessThanOrEqual(110);
 });
 

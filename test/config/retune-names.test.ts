@@ -27,6 +27,16 @@ test.each(names)('no field %s is set, and no object of the process changes', (na
   expect(typeof Object.prototype.toString).toBe('function');
 });
 
+test('a field that is left out is set only if fields may be added, and never one of prototypes', () => {
+  const set = (values: object, mayAdd: boolean) => setFields({ a: { b: 1 } }, { ...values }, { mayAdd });
+  expect(set({ 'a.c.d': 2, e: 3 }, true)).toEqual({ a: { b: 1, c: { d: 2 } }, e: 3 });
+  expect(() => set({ 'a.c': 2 }, false)).toThrow('a.c: there is no field "c"');
+  expect(() => set({ 'a.b.c': 2 }, true)).toThrow('a.b.c: cannot be set, since a.b is 1');
+  for (const name of ['__proto__', '__proto__.polluted', 'a.constructor.prototype.polluted'])
+    expect(() => set(JSON.parse(`{"${name}": 1}`) as object, true)).toThrow('there is no field');
+  expect(({} as { polluted?: number }).polluted).toBeUndefined();
+});
+
 const retune = (set: object) => [{ fromEpoch: 1, set, time: '2026-11-23T00:00:00Z' }];
 
 test.each([

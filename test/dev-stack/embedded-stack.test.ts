@@ -147,6 +147,26 @@ describe('the embedded stack', () => {
     expect(stack.output()).toContain('Temporal server ended by SIGKILL; starting it again');
   });
 
+  test('a full disk for its record, and a reader of its lines that has ended, fail no restart and no end', async () => {
+    const stack = supervisor();
+    await stack.says('up');
+    const [worker, trainer] = [recorded('worker'), recorded('trainer')];
+    // In the place of the file that becomes the record.
+    const obstacle = `${stackPaths(home).record}.${stack.child.pid}`;
+    mkdirSync(obstacle);
+    process.kill(worker.pid, 'SIGKILL');
+    await stack.says('worker: ready again');
+    expect(stack.output()).toContain("the stack's record was not written: EISDIR");
+    rmSync(obstacle, { recursive: true });
+    stack.child.stdout?.destroy();
+    process.kill(trainer.pid, 'SIGKILL');
+    await vi.waitFor(() => expect(recorded('trainer')).not.toEqual(trainer), 20_000);
+    mkdirSync(obstacle);
+    stack.child.kill('SIGTERM');
+    expect(await stack.ended).toBe(0);
+    expect(markedProcesses(home)).toEqual([]);
+  });
+
   test('a process that keeps dying is given up with the end of its log, and all others end', async () => {
     const stack = supervisor('process.stderr.write("no such world"); process.exit(1)');
     await stack.says('failed: worker: started 5 times, and each time it ended with exit code 1.');

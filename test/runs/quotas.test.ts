@@ -20,7 +20,7 @@ test('a quota of disk counts what the bucket has, on whichever host a run contin
   const lines = [{ outputs: { checkpoint, traces } }];
   const reasonOf = async (maxDiskBytes: number) => {
     const settings = { maxTokens: null } as WorkflowSettings;
-    const use = { lines, tokens: 7 };
+    const use = { lines, tokens: 7, inherited: 0 };
     return (await settingsWithinQuotas(settings, { maxDiskBytes }, b.store, use)).reason;
   };
   const bytes = 100 + traces.bytes;

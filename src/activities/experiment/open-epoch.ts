@@ -44,7 +44,11 @@ export function createOpenEpoch(dependencies: Dependencies) {
     const experiment = await experimentInEffect(folder, parseExperiment(run.experiment), nextEpoch);
     const settings = workflowSettings(experiment, await dependencies.loadWorld(experiment.world));
     const { quotas, store } = dependencies;
-    const use = { lines, tokens: last?.state.tokens ?? 0 };
+    const use = {
+      lines,
+      tokens: last?.state.tokens ?? 0,
+      inherited: run.fork?.line.outputs.state.tokens ?? 0,
+    };
     const within = await settingsWithinQuotas(settings, quotas, store, use);
     if (within.reason !== null && nextEpoch <= settings.epochs)
       await folder.appendEvent({ type: 'quota', epoch: last?.epoch ?? 0, reason: within.reason });

@@ -1,9 +1,8 @@
-import { parseEvaluation } from '../../config/evaluation.ts';
+import { MAX_EVALUATED_RUN_ID_LENGTH, parseEvaluation } from '../../config/evaluation.ts';
 import type { Benchmarks } from '../../config/evaluation-settings.ts';
 import { parseExperiment } from '../../config/parse-experiment.ts';
 import { changedFields } from '../../config/retune.ts';
 import { runIdPattern, runIdRule } from '../../config/run-id.ts';
-import { MAX_EVALUATED_RUN_ID_LENGTH } from '../../evaluation/evaluation-id.ts';
 import { resolveFork } from '../../runs/fork.ts';
 import { workflowSettings } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';

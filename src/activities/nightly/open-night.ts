@@ -1,8 +1,12 @@
+import { maxTokenCap } from '../../config/experiment.ts';
 import type { Experiment } from '../../config/experiment.ts';
 import { parseNightly } from '../../config/nightly.ts';
 import type { Nightly } from '../../config/nightly.ts';
 import { changedFields } from '../../config/retune.ts';
 import { deriveSeed } from '../../numerics/random.ts';
+import { openRun } from '../../runs/ledger-entry.ts';
+import type { RunFolders } from '../../runs/result-folders.ts';
+import type { RunFolder } from '../../runs/run-folder.ts';
 import { phaseLimits } from '../../runs/settings-in-effect.ts';
 import { hashOf } from '../../store/canonical-json.ts';
 import type { NightPlan, RunEpoch } from '../../types/nightly-inputs.ts';
@@ -22,7 +26,7 @@ export function createOpenNight(dependencies: Dependencies) {
     const folder = nightlyFolder(nightly.name);
     for (;;) {
       const { night, standing: champion } = await folder.next();
-      const plan = planNight(nightly, night, champion);
+      const plan = await planNight(dependencies, nightly, night, champion);
       const started = await runFolder(plan.id).readExperiment();
       const changes =
         started === undefined || started.sha256 === hashOf(plan.experiment)
@@ -42,10 +46,17 @@ export function createOpenNight(dependencies: Dependencies) {
   };
 }
 
-function planNight(nightly: Nightly, night: number, champion: RunEpoch | null): NightPlan {
+async function planNight(
+  { runFolder }: RunFolders,
+  nightly: Nightly,
+  night: number,
+  champion: RunEpoch | null,
+): Promise<NightPlan> {
   const { name, significance, evaluation, deadlineMinutes } = nightly;
   const from = champion ?? nightly.experiment.startFrom;
-  const experiment = nightExperiment(nightly, night, from);
+  const isCapped = nightly.experiment.maxTokens !== null;
+  const tokens = isCapped && from !== null ? await tokensUntil(runFolder(from.run), from.epoch) : 0;
+  const experiment = nightExperiment(nightly, night, from, tokens);
   return {
     nightly: { name, significance, evaluation },
     night,
@@ -57,12 +68,28 @@ function planNight(nightly: Nightly, night: number, champion: RunEpoch | null): 
   };
 }
 
-/** Each night has a seed of its own: the night after one that was not promoted does not repeat it. */
+/**
+ * Each night has a seed of its own: the night after one that was not promoted does not repeat it. A fork
+ * counts epochs and tokens from the start of its first parent, so a night's are added to those before it.
+ * @param tokens sampled until the epoch that it starts from
+ */
 function nightExperiment(
   { experiment, epochsPerNight }: Nightly,
   night: number,
   from: RunEpoch | null,
+  tokens: number,
 ): Experiment {
   const seed = night === 1 ? experiment.seed : deriveSeed(experiment.seed, 'night', night);
-  return { ...experiment, seed, epochs: (from?.epoch ?? 0) + epochsPerNight, startFrom: from };
+  const maxTokens = experiment.maxTokens && Math.min(tokens + experiment.maxTokens, maxTokenCap);
+  return { ...experiment, seed, epochs: (from?.epoch ?? 0) + epochsPerNight, startFrom: from, maxTokens };
+}
+
+/** Tokens sampled until an epoch of a run; 0 if there is none, which its fork is refused for. */
+async function tokensUntil(folder: RunFolder, epoch: number): Promise<number> {
+  const run = await openRun(folder);
+  if (run === undefined) return 0;
+  const { fork, ledger } = run;
+  const line =
+    fork?.epoch === epoch ? fork.line : (await ledger.read()).find((entry) => entry.epoch === epoch);
+  return line?.outputs.state.tokens ?? 0;
 }

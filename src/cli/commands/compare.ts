@@ -71,7 +71,7 @@ async function compare(file: string, options: CompareOptions, context: CliContex
   const { carryRuns, saveRuns } = await import('../lib/carried-runs.ts');
   if (options.saveRuns !== undefined) return saveRuns(id, comparison, options.saveRuns, context);
   await carryRuns(id, comparison, options.runs ?? [], context);
-  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  const { cancelCommand, commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { runInSession } = await import('../lib/follow.ts');
   const { runComparison } = await import('../lib/run-comparison.ts');
   const { showComparison } = await import('../lib/comparison-results.ts');
@@ -94,6 +94,7 @@ async function compare(file: string, options: CompareOptions, context: CliContex
       '--runs': options.runs,
       ...temporalFlags(options),
     }),
+    cancelCommand: cancelCommand(id, options),
     follow: (session, interruption) => runComparison(session, { id, raw, comparison }, context, interruption),
     end: () => showComparison(id, options.docs, context),
   });

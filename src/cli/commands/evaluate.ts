@@ -76,6 +76,7 @@ async function evaluate(
   const { evaluationIdPattern, evaluationIdRule, parseEvaluation } =
     await import('../../config/evaluation.ts');
   const { isObject } = await import('../../validation/json-schema.ts');
+  const { cancelCommand } = await import('../lib/command-line.ts');
   const { runInSession } = await import('../lib/follow.ts');
   const { followEvaluation, startEvaluation } = await import('../lib/follow-evaluation.ts');
   const { readInputFile } = await import('../lib/read-file.ts');
@@ -103,9 +104,10 @@ async function evaluate(
     use: { needs, own: id },
     page: `evaluations/${id}`,
     resumeCommand: 'the same command',
+    cancelCommand: cancelCommand(id, options),
     follow: async (session, interruption) => {
       const summary = `${name}: ${suites.join(', ')}`.slice(0, 200);
-      const handle = await startEvaluation(session.client, { id, raw, summary });
+      const handle = await startEvaluation(session.client, { id, raw, evaluation, summary });
       return followEvaluation(session, { id, handle }, context, interruption);
     },
     end: async () => {

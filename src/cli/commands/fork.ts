@@ -51,7 +51,7 @@ async function forkRun(parent: string, options: ForkOptions, context: CliContext
     context.print(JSON.stringify(experiment, null, 2));
     return exitCodes.ok;
   }
-  const { commandLine, resumeCommand, temporalFlags } = await import('../lib/command-line.ts');
+  const { cancelCommand, commandLine, resumeCommand, temporalFlags } = await import('../lib/command-line.ts');
   const same = { '--epoch': epoch, '--set': options.set };
   context.print(`${id} starts from epoch ${epoch} of ${parent}. The same with the Temporal CLI:
   ${commandLine(['fork', parent], same)} --print > ${id}.json
@@ -64,6 +64,7 @@ async function forkRun(parent: string, options: ForkOptions, context: CliContext
     id,
     home,
     resumeCommand: resumeCommand(id, options),
+    cancelCommand: cancelCommand(id, options),
     restartCommand: commandLine(['fork', parent], {
       ...same,
       '--id': `${id}-2`,

@@ -16,8 +16,8 @@ export function addRescore({ program, context, exit }: CommandParts): void {
 
 async function rescore(id: string, options: TemporalOptions, context: CliContext): Promise<ExitCode> {
   const { runInSession } = await import('../lib/follow.ts');
-  const { followEvaluation, startRescoring } = await import('../lib/follow-evaluation.ts');
-  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  const { followEvaluation, rescoringId, startRescoring } = await import('../lib/follow-evaluation.ts');
+  const { cancelCommand, commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { readResults, showScores } = await import('../lib/scores.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const { noNeeds } = await import('../../dev-stack/stack-needs.ts');
@@ -28,6 +28,7 @@ async function rescore(id: string, options: TemporalOptions, context: CliContext
     use: { needs: noNeeds, own: id },
     page: `evaluations/${id}`,
     resumeCommand: commandLine(['rescore', id], temporalFlags(options)),
+    cancelCommand: cancelCommand(rescoringId(id), options),
     follow: async (session, interruption) => {
       const handle = await startRescoring(session.client, id);
       return followEvaluation(session, { id, handle }, context, interruption);

@@ -37,7 +37,7 @@ async function resumeRun(id: string, options: ResumeOptions, context: CliContext
   }
   const { parseExperiment } = await import('../../config/parse-experiment.ts');
   const { requireRun } = await import('../../runs/run-overview.ts');
-  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  const { cancelCommand, commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { externalTemporal } = await import('../lib/session.ts');
   const { startOrResume } = await import('../lib/start-experiment.ts');
   const home = homeFolder(context.env);
@@ -50,6 +50,7 @@ async function resumeRun(id: string, options: ResumeOptions, context: CliContext
     home,
     only: options.only === true,
     resumeCommand: commandLine(['resume', id], { '--only': options.only, ...temporalFlags(options) }),
+    cancelCommand: cancelCommand(id, options),
     restartCommand: commandLine(['run', folder.experimentFile], {
       '--id': `${id}-2`,
       ...temporalFlags(options),

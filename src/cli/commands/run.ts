@@ -63,7 +63,7 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
     context.print(await describeRun(experiment, options.prices, context));
     return exitCodes.ok;
   }
-  const { commandLine, temporalFlags } = await import('../lib/command-line.ts');
+  const { cancelCommand, commandLine, temporalFlags } = await import('../lib/command-line.ts');
   const { startOrResume } = await import('../lib/start-experiment.ts');
   const command = (otherId: string | undefined): string =>
     commandLine(['run', file], {
@@ -80,6 +80,7 @@ async function runExperiment(file: string, options: RunOptions, context: CliCont
     only: options.only === true,
     trackers,
     resumeCommand: command(id === experiment.name ? undefined : id),
+    cancelCommand: cancelCommand(id, options),
     restartCommand: command(`${id}-2`),
   };
   return startOrResume(request, external, context);

@@ -4,6 +4,7 @@ import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, CommandParts, ExitCode } from '../context.ts';
 import { addTemporalOptions } from '../lib/options.ts';
 import type { TemporalOptions } from '../lib/options.ts';
+import type { FindServer } from '../lib/temporal-source.ts';
 
 interface StatusOptions extends TemporalOptions {
   epochs?: boolean;
@@ -37,7 +38,7 @@ async function status(
   options: StatusOptions,
   context: CliContext,
 ): Promise<ExitCode> {
-  const { connectIfReachable } = await import('../lib/session.ts');
+  const { connectIfReachable, serverFinder } = await import('../lib/session.ts');
   const home = homeFolder(context.env);
   if (options.epochs === true && options.watch === true)
     throw new CliError(
@@ -46,14 +47,17 @@ async function status(
     );
   const kind = id === undefined ? 'all' : await kindOf(home, id, options);
   if (options.epochs === true) return printEpochs(id, home, options, context);
-  const client = await connectIfReachable(options, context);
-  const readText = (): Promise<string> => {
+  const readText = (client: Client | null): Promise<string> => {
     if (id === undefined) return overviewText(client, options, context);
     return kind === 'run' ? runText(id, client, options, context) : workText(id, client, options, context);
   };
+  if (options.watch === true) {
+    await watch(readText, serverFinder(options, context), context);
+    return exitCodes.ok;
+  }
+  const client = await connectIfReachable(options, context);
   try {
-    if (options.watch !== true) context.print(await readText());
-    else await watch(readText, context);
+    context.print(await readText(client));
   } finally {
     await client?.connection.close();
   }
@@ -152,20 +156,55 @@ async function overviewText(
 
 const WATCH_MS = 2_000;
 
-/** Drawn in place on a terminal; without one, printed when something has changed. */
-async function watch(readText: () => Promise<string>, { terminal, print }: CliContext): Promise<void> {
+type ReadText = (client: Client | null) => Promise<string>;
+
+/**
+ * Drawn in place on a terminal; without one, printed when something has changed. The server is looked for each
+ * time: a stack may start later, or end. @throws CliError if there is one at the start, and it does not answer
+ */
+async function watch(
+  readText: ReadText,
+  findServer: FindServer,
+  { terminal, print, warn }: CliContext,
+): Promise<void> {
   const { createLiveText } = await import('../lib/live-text.ts');
   const { Interruption } = await import('../lib/interruption.ts');
+  await findServer();
   const interruption = new Interruption(() => undefined);
   const live = terminal === null ? null : createLiveText(terminal);
-  let printed = '';
+  let printed: Shown = { text: '', problem: '' };
   while (!interruption.stop.aborted) {
-    const text = await readText();
-    if (live !== null) live.show(text);
-    else if (text !== printed) print(text);
-    printed = text;
+    const shown = await readShown(readText, findServer);
+    const { text, problem } = shown;
+    if (live !== null) live.show(problem === '' ? text : `${text}\n\n${problem}`);
+    else {
+      if (text !== printed.text) print(text);
+      if (problem !== '' && problem !== printed.problem) warn(problem);
+    }
+    printed = shown;
     await sleep(WATCH_MS, undefined, { signal: interruption.stop }).catch(() => undefined);
   }
   live?.done();
   interruption.dispose();
+}
+
+interface Shown {
+  text: string;
+  /** Why the server that there is does not say more; empty if it has answered. */
+  problem: string;
+}
+
+/** What the server and files say; if the server fails, what files say, and why. */
+async function readShown(readText: ReadText, findServer: FindServer): Promise<Shown> {
+  const { isServerFailure } = await import('../../temporal/server-failure.ts');
+  const { serverFailureText } = await import('../lib/server-failure-text.ts');
+  try {
+    const server = await findServer();
+    return { text: await readText(server?.client ?? null), problem: '' };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const isFailure = isServerFailure(error);
+    if (!isFailure && !(error instanceof CliError)) throw error;
+    return { text: await readText(null), problem: isFailure ? serverFailureText(error) : error.message };
+  }
 }

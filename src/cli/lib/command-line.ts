@@ -23,5 +23,9 @@ export const temporalFlags = ({ address, namespace, profile }: TemporalOptions):
 export const resumeCommand = (id: string, options: TemporalOptions): string =>
   commandLine(['resume', id], temporalFlags(options));
 
+/** The command that ends a workflow on the server that was asked. */
+export const cancelCommand = (workflowId: string, options: TemporalOptions): string =>
+  commandLine(['cancel', workflowId], temporalFlags(options));
+
 const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { identityFields } from '../../activities/evaluation/evaluation-inputs.ts';
+import type { Evaluation } from '../../config/evaluation.ts';
+import { hashOf } from '../../store/canonical-json.ts';
 import type { EvaluationProgress } from '../../types/evaluation-types.ts';
+import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { queues } from '../../workflows/activity-proxies.ts';
 import type { evaluationWorkflow, rescoringWorkflow } from '../../workflows/evaluation.ts';
 import { phaseText } from '../../workflows/outage-text.ts';
 import type { CliContext } from '../context.ts';
 import { createLiveText } from './live-text.ts';
-import { resultWhileWatching, workflowLink } from './follow.ts';
+import { describeRunning, resultWhileWatching, workflowLink } from './follow.ts';
 import type { Interruption } from './interruption.ts';
 import { OutageLines } from './outage-lines.ts';
 import { bar } from './progress-display.ts';
@@ -19,19 +23,35 @@ interface ScoringHandle<Result> {
   query<Answer>(name: string): Promise<Answer>;
 }
 
-/** Starts an evaluation, or attaches to the one that runs under this id. */
-export const startEvaluation = (
+/**
+ * Starts an evaluation, or attaches to the one that runs under this id.
+ * @throws InvalidConfig if the id runs with other settings
+ */
+export async function startEvaluation(
   client: Client,
-  { id, raw, summary }: { id: string; raw: unknown; summary: string },
-): Promise<WorkflowHandle<typeof evaluationWorkflow>> =>
-  client.workflow.start<typeof evaluationWorkflow>('evaluation', {
+  { id, raw, evaluation, summary }: { id: string; raw: unknown; evaluation: Evaluation; summary: string },
+): Promise<WorkflowHandle<typeof evaluationWorkflow>> {
+  const hash = hashOf(identityFields(evaluation));
+  const running = await describeRunning(client, id);
+  const runningHash = running?.memo?.evaluationHash;
+  if (runningHash !== undefined && runningHash !== hash)
+    throw new InvalidConfig(
+      `evaluation: the id ${JSON.stringify(id)} is running with other settings; ` +
+        'wait until it has ended, or give --id another',
+    );
+  return client.workflow.start<typeof evaluationWorkflow>('evaluation', {
     taskQueue: queues.workflows,
     workflowId: id,
     args: [raw],
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    memo: { evaluationHash: hash },
     staticSummary: summary,
   });
+}
+
+/** Id of the workflow that judges the answers of an evaluation again. */
+export const rescoringId = (evaluation: string): string => `${evaluation}/rescoring`;
 
 /** Judges the answers of an evaluation again. */
 export const startRescoring = (
@@ -40,7 +60,7 @@ export const startRescoring = (
 ): Promise<WorkflowHandle<typeof rescoringWorkflow>> =>
   client.workflow.start<typeof rescoringWorkflow>('rescoring', {
     taskQueue: queues.workflows,
-    workflowId: `${id}/rescoring`,
+    workflowId: rescoringId(id),
     args: [{ evaluation: id }],
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',

@@ -20,28 +20,43 @@ interface SessionWork<Result> {
   /** Its page in the dashboard: `runs/laptop`. */
   page: string;
   resumeCommand: string;
+  /** Ends what is followed, if this process does not run its stack. */
+  cancelCommand: string;
   /** What is done in the session; gives undefined if a stop was requested. */
   follow: (session: Session, interruption: Interruption) => Promise<Result | undefined>;
   /** What is done with the result, when the session is closed. */
   end: (result: Result) => Promise<ExitCode>;
 }
 
-/** Opens a session, follows something in it until that ends or Ctrl-C stops it, and closes the session. */
+/**
+ * Opens a session, follows something in it until that ends or Ctrl-C comes, and closes the session. Ctrl-C
+ * stops the stack of this process; what runs on a server of others continues there.
+ */
 export async function runInSession<Result>(
   external: ExternalTemporal | null,
   context: CliContext,
-  { use, page, resumeCommand, follow, end }: SessionWork<Result>,
+  { use, page, resumeCommand, cancelCommand, follow, end }: SessionWork<Result>,
 ): Promise<ExitCode> {
+  let isOfOthers = external !== null;
   const interruption = new Interruption((signal) =>
-    context.print(`\n${signal}: stopping; what is under way is saved. Once more stops at once.`),
+    context.print(
+      isOfOthers
+        ? `\n${signal}: no longer followed; what is under way continues on its server.`
+        : `\n${signal}: stopping; what is under way is saved. Once more stops at once.`,
+    ),
   );
   const session = await openSession(external, context, interruption, use);
+  isOfOthers = session?.ownsStack === false;
   const dashboard = session?.ownsStack === true ? await dashboardBeside(session, page, context) : null;
   if (session !== undefined && dashboard !== null) session.dashboard = dashboard.origin;
   try {
     const result = session && (await follow(session, interruption));
     if (session === undefined || result === undefined) {
-      context.print(`Stopping. To resume: ${resumeCommand}`);
+      context.print(
+        isOfOthers
+          ? `To follow it again: ${resumeCommand}\nTo end it: ${cancelCommand}`
+          : `Stopping. To resume: ${resumeCommand}`,
+      );
       return exitCodes.interrupted;
     }
     await session.close(interruption.hurry);

@@ -20,10 +20,8 @@ export async function forkedExperiment(
   const folder = await requireRun(home, parent);
   const file = (await folder.readExperiment())?.experiment;
   const startFrom = { run: parent, epoch };
-  const experiment = parseExperiment({
-    ...setFields(await experimentInEffect(folder, parseExperiment(file), epoch), set),
-    startFrom,
-  });
+  const inEffect = await experimentInEffect(folder, parseExperiment(file), epoch);
+  const experiment = parseExperiment({ ...setFields(inEffect, set, { mayAdd: true }), startFrom });
   const runFolder = (run: string): RunFolder => new RunFolder(runsFolder(home), run);
   // A fork that exists already has its own copy of what it started from.
   if ((await runFolder(id).readFork()) === undefined)

@@ -1,5 +1,6 @@
 /**
- * Ctrl-C, SIGTERM and a closed terminal. The first asks for a clean stop; the second ends everything at once.
+ * Ctrl-C, SIGTERM and a closed terminal. The first asks for a clean stop; the second ends everything at once,
+ * but for SIGHUP: a terminal that is closed sends it several times.
  */
 export class Interruption {
   readonly #first = new AbortController();
@@ -11,7 +12,7 @@ export class Interruption {
   constructor(onFirst: (signal: string) => void) {
     this.#handler = (signal?: string) => {
       if (this.#first.signal.aborted) {
-        this.#second.abort();
+        if (signal !== 'SIGHUP') this.#second.abort();
         return;
       }
       this.#first.abort();

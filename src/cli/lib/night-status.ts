@@ -11,7 +11,7 @@ import { describeWorkflow } from './run-activity.ts';
 import { queryRunProgress } from './query-progress.ts';
 import { listNightSchedules } from './schedules.ts';
 import { blankStatus, watchCommand } from './work-status.ts';
-import type { StatusServer, WorkStatus } from './work-status.ts';
+import type { RunningWorkflow, StatusServer, WorkStatus } from './work-status.ts';
 
 const nightlyRoot = (home: string): string => join(home, 'nightly');
 
@@ -72,6 +72,13 @@ function recordedNight(
   };
 }
 
+/** What a schedule adds to the id of its workflow: the time of the night. */
+const timeSuffix = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/** Whether a workflow is a night of this curriculum, and not of one whose name begins like it. */
+const isNightOf = (name: string, { id, type }: RunningWorkflow): boolean =>
+  type === 'nightly' && (id === name || (id.startsWith(name) && timeSuffix.test(id.slice(name.length))));
+
 /** The night that comes next, if it has begun: its experiment is there. */
 async function openNight(
   home: string,
@@ -80,10 +87,7 @@ async function openNight(
 ): Promise<WorkStatus | undefined> {
   const id = nightRunId(name, night);
   const overview = await readRunOverview(new RunFolder(runsFolder(home), id));
-  const workflow = running.find(
-    (candidate) =>
-      candidate.type === 'nightly' && (candidate.id === name || candidate.id.startsWith(`${name}-`)),
-  );
+  const workflow = running.find((candidate) => isNightOf(name, candidate));
   const base = blankStatus('night', id, join(runsFolder(home), id));
   if (workflow !== undefined && client !== null) {
     const progress = await queryRunProgress(client, id);

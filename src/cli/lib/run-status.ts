@@ -6,6 +6,7 @@ import { lineage, lineageText, readRunOverview, settingsText } from '../../runs/
 import type { Ancestor } from '../../runs/run-overview.ts';
 import { requestKey, RequestReader } from '../../temporal/requests.ts';
 import type { RunRequest } from '../../temporal/requests.ts';
+import { isServerFailure } from '../../temporal/server-failure.ts';
 import type { Progress } from '../../types/activity-types.ts';
 import { outageText } from '../../workflows/outage-text.ts';
 import { resumeCommand } from './command-line.ts';
@@ -13,6 +14,7 @@ import type { TemporalOptions } from './options.ts';
 import { progressScreen } from './progress-display.ts';
 import { currentState, QUERY_MS, resumableStates } from './run-activity.ts';
 import type { CurrentState, RunActivity } from './run-activity.ts';
+import { serverFailureText } from './server-failure-text.ts';
 import { plainTable } from './table.ts';
 import { currentJobs, jobsText } from './training-jobs.ts';
 import type { JobStatus } from './training-jobs.ts';
@@ -66,18 +68,19 @@ export async function readRunStatus(
     const values = (name: string): number[] =>
       lines.map(({ metrics }) => metrics?.[name]).filter((value) => typeof value === 'number');
     const rates = values('env/success_rate');
-    const current: CurrentState = run.finished
+    const current: StateOrProblem = run.finished
       ? { state: 'finished', progress: null }
-      : await currentState(folder, client);
+      : await stateOrProblem(folder, client);
+    const reached = current.problem === undefined ? client : null;
     return {
       ...unreadable,
       ...current,
       forkedFrom: await lineage(folder),
       retunes: await folder.readRetunes(),
-      requests: await lastRequests(folder, client),
+      requests: await lastRequests(folder, reached),
       jobs:
-        client !== null && current.state === 'running'
-          ? await currentJobs(client, folder.id, current.progress?.epoch ?? (run.epoch ?? 0) + 1)
+        reached !== null && current.state === 'running'
+          ? await currentJobs(reached, folder.id, current.progress?.epoch ?? (run.epoch ?? 0) + 1)
           : [],
       resumeCommand: resumableStates.has(current.state) ? resumeCommand(folder.id, options) : null,
       arm: armName(run.experiment.arm),
@@ -91,6 +94,22 @@ export async function readRunStatus(
     };
   } catch (error) {
     return { ...unreadable, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** `problem`: why Temporal does not say the state. */
+type StateOrProblem = CurrentState & { problem?: string };
+
+/** The state of a run; if its server does not say it, what its files say. */
+async function stateOrProblem(folder: RunFolder, client: Client | null): Promise<StateOrProblem> {
+  try {
+    return await currentState(folder, client);
+  } catch (error) {
+    if (!(error instanceof Error) || !isServerFailure(error)) throw error;
+    const { state } = await currentState(folder, null);
+    // A run that no file says to have ended may run: a command to resume it could start it a second time.
+    const shown = state === 'interrupted' ? 'unreadable' : state;
+    return { state: shown, progress: null, problem: serverFailureText(error) };
   }
 }
 

@@ -39,6 +39,7 @@ export interface RunRequest extends ExperimentFile {
   id: string;
   home: string;
   resumeCommand: string;
+  cancelCommand: string;
   /** The command that starts the same experiment under a new id. */
   restartCommand: string;
   /** Whether runs that were interrupted earlier are left as they are. */
@@ -77,6 +78,7 @@ export async function startOrResume(
       use: { needs, own: request.id, only: request.only === true },
       page: `runs/${request.id}`,
       resumeCommand: request.resumeCommand,
+      cancelCommand: request.cancelCommand,
       follow: (session, interruption) => followRun(session, request, context, interruption),
       end: async (result) => {
         await tracked.end();
