@@ -139,7 +139,7 @@ describe('a run of the language world', () => {
     const again = await languageRun(samePath(run), player);
     await again.epochs(2);
     expect(await again.ledger()).toBe(await run.ledger());
-  });
+  }, 120_000);
 
   it('tells the simulator what it wrote too often', async () => {
     const run = await languageRun({}, { questions: 1 });
