@@ -142,11 +142,17 @@ test('a seed that another kind of machine has begun is made here as a whole', as
   expect(runNames(await second.plan())).toEqual(['random 2']);
 }, 120_000);
 
+/** A file of all runs, which another home has finished. */
+async function runsOfAnotherHome(): Promise<string> {
+  const { home, plan, finish, save } = await someHome();
+  await finish(await plan());
+  const path = join(home, 'first.runs.jsonl');
+  await save(path);
+  return path;
+}
+
 test('a seed whose carried runs start from different policies is made here as a whole', async () => {
-  const [first, second] = await Promise.all([someHome(), someHome()]);
-  await first.finish(await first.plan());
-  const path = join(first.home, 'first.runs.jsonl');
-  await first.save(path);
+  const [path, second] = await Promise.all([runsOfAnotherHome(), someHome()]);
   const lines = (await readFile(path, 'utf8')).trim().split('\n');
   const runs = lines.map((line) => JSON.parse(line) as { arm: string; seed: number; warm: object });
   const changed = runs.map((run) =>
@@ -159,10 +165,7 @@ test('a seed whose carried runs start from different policies is made here as a 
 }, 120_000);
 
 test('a file that lacks an arm or a seed takes no carried run away', async () => {
-  const [first, second] = await Promise.all([someHome(), someHome()]);
-  await first.finish(await first.plan());
-  const path = join(first.home, 'first.runs.jsonl');
-  await first.save(path);
+  const [path, second] = await Promise.all([runsOfAnotherHome(), someHome()]);
   await second.carry(path);
   await second.carryFor({ ...comparison, seeds: [1] }, path);
   expect(await second.plan()).toEqual([]);

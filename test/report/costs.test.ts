@@ -12,6 +12,7 @@ import { planActions } from '../../src/runs/temporal-actions.ts';
 import { createWorld } from '../../src/worlds/registry.ts';
 import { experimentFile } from '../../test-support/experiments.ts';
 import { tinyExperiment } from '../../test-support/tiny-experiment.ts';
+import { epochRow } from './epoch-row.ts';
 
 /** Every figure here was worked out by hand. */
 
@@ -103,14 +104,8 @@ describe('what a run would use', () => {
 });
 
 describe('the report', () => {
-  const row = (epoch: number, metrics: EpochRow['metrics'], time: EpochRow['time']): EpochRow => ({
-    epoch,
-    metrics,
-    time,
-    at: null,
-    notes: [],
-    outputs: {},
-  });
+  const row = (epoch: number, metrics: EpochRow['metrics'], time: EpochRow['time']): EpochRow =>
+    epochRow(epoch, { metrics, time });
   const attempt = (epoch: number) => ({ at: '', type: 'attempt', workflow: `some/epoch-000${epoch}` });
   const run: RunData = {
     runId: 'some',

@@ -2,16 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { findings, verdict } from '../../src/report/findings.ts';
 import type { EpochRow } from '../../src/report/run-data.ts';
 import type { Metrics } from '../../src/types/run-state.ts';
+import { epochRow } from './epoch-row.ts';
 
 const rowsOf = (metrics: Metrics[], first = 1): EpochRow[] =>
-  metrics.map((epochMetrics, index) => ({
-    epoch: first + index,
-    metrics: epochMetrics,
-    time: {},
-    at: null,
-    notes: [],
-    outputs: {},
-  }));
+  metrics.map((epochMetrics, index) => epochRow(first + index, { metrics: epochMetrics }));
 const rates = (values: (number | null)[]) => rowsOf(values.map((value) => ({ 'env/success_rate': value })));
 const evaluated = (value: number, low: number | null, high: number | null): Metrics => ({
   'env/success_rate': 0.5,

@@ -1,15 +1,9 @@
 import { expect, it } from 'vitest';
 import { withQueueTimes } from '../../src/report/queue-times.ts';
 import type { EpochRow, ReportEvent } from '../../src/report/run-data.ts';
+import { epochRow } from './epoch-row.ts';
 
-const row = (epoch: number, time: Record<string, number>): EpochRow => ({
-  epoch,
-  time,
-  metrics: {},
-  at: null,
-  notes: [],
-  outputs: {},
-});
+const row = (epoch: number, time: Record<string, number>): EpochRow => epochRow(epoch, { time });
 const queued = (epoch: number, phase: string, job: string, seconds: number): ReportEvent => ({
   ...{ at: '', type: 'queued', epoch },
   ...{ phase, job, seconds },

@@ -12,6 +12,7 @@ import { createWorld } from '../../src/worlds/registry.ts';
 import { withFields } from '../../test-support/experiments.ts';
 import { parseExperiment } from '../../src/config/parse-experiment.ts';
 import { smallFile } from '../activities/some-run.ts';
+import { epochRow } from './epoch-row.ts';
 
 const experiment = parseExperiment(
   withFields(smallFile, {
@@ -20,14 +21,7 @@ const experiment = parseExperiment(
   }),
 );
 
-const row = (epoch: number, metrics: EpochRow['metrics']): EpochRow => ({
-  epoch,
-  time: {},
-  at: null,
-  notes: [],
-  outputs: {},
-  metrics,
-});
+const row = (epoch: number, metrics: EpochRow['metrics']): EpochRow => epochRow(epoch, { metrics });
 /** 16 tasks a round, four rollouts of each. */
 const rows = [
   row(0, {}),

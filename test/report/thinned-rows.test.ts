@@ -1,15 +1,10 @@
 import { expect, it } from 'vitest';
 import type { EpochRow } from '../../src/report/run-data.ts';
 import { thinned } from '../../src/report/thinned-rows.ts';
+import { epochRow } from './epoch-row.ts';
 
-const row = (epoch: number, metrics: EpochRow['metrics'], time: EpochRow['time'] = {}): EpochRow => ({
-  epoch,
-  metrics,
-  time,
-  at: null,
-  notes: [],
-  outputs: {},
-});
+const row = (epoch: number, metrics: EpochRow['metrics'], time: EpochRow['time'] = {}): EpochRow =>
+  epochRow(epoch, { metrics, time });
 
 it('thins long runs to means of equally many epochs', () => {
   const long = Array.from({ length: 1201 }, (_, index) => row(index + 1, { reward: index % 3 }));

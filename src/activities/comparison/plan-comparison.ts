@@ -1,5 +1,6 @@
 import { runsToMake } from '../../comparison/finished-runs.ts';
 import { experimentOf } from '../../comparison/plan.ts';
+import { comparisonHash } from '../../comparison/summary.ts';
 import { comparisonIdPattern, comparisonIdRule, parseComparison } from '../../config/comparison.ts';
 import type { Comparison } from '../../config/comparison.ts';
 import type { Experiment } from '../../config/experiment.ts';
@@ -7,7 +8,6 @@ import { changedFields } from '../../config/retune.ts';
 import { evenlySpaced, evenlyWithin } from '../../numerics/spacing.ts';
 import { openRun } from '../../runs/ledger-entry.ts';
 import { phaseLimits, workflowSettings } from '../../runs/settings-in-effect.ts';
-import { hashOf } from '../../store/canonical-json.ts';
 import type { ParseInput } from '../../types/activity-inputs.ts';
 import type { ArmRun, ArmRunInput } from '../../types/comparison-inputs.ts';
 import type {
@@ -43,9 +43,9 @@ export function createParseComparison(dependencies: Dependencies) {
         `comparison: the id ${JSON.stringify(id)} belongs to another comparison file (${changes}); ` +
           `start this one under another id`,
       );
-    if (existing === undefined || orderedHash(existing) !== orderedHash(comparison))
-      await folder.write(comparison);
     const { concurrency, crossPlay, probes } = comparison;
+    if (existing?.concurrency !== concurrency || comparisonHash(existing) !== comparisonHash(comparison))
+      await folder.write(comparison);
     // What another home has finished is neither run nor measured again: its policies are there.
     const runs = await runsToMake(dependencies, id, comparison);
     return {
@@ -57,10 +57,6 @@ export function createParseComparison(dependencies: Dependencies) {
     };
   };
 }
-
-/** The order of the arms counts too: it decides which is judged first. */
-const orderedHash = (comparison: Comparison): string =>
-  hashOf({ ...comparison, order: Object.keys(comparison.arms) });
 
 /** The runs that a measure is taken of; none without the measure. */
 function measuredRuns(

@@ -8,6 +8,7 @@ import type { Comparison } from '../../config/comparison.ts';
 import { ComparisonFolder, EvaluationFolder } from '../../runs/result-folders.ts';
 import { RunFolder } from '../../runs/run-folder.ts';
 import { atomicWrite } from '../../store/atomic-write.ts';
+import { hashOf } from '../../store/canonical-json.ts';
 import { InvalidConfig } from '../../validation/invalid-config.ts';
 import { CliError, exitCodes, homeFolder } from '../context.ts';
 import type { CliContext, ExitCode } from '../context.ts';
@@ -51,16 +52,17 @@ export async function carryRuns(
   }
   const unknown = read.filter((line) => !carried.some((kept) => inSameRun(kept, line))).length;
   const { machine } = await folder.origin();
-  const foreign = comparison.seeds.filter((seed) => !canBeCompleted(ofSeed(seed, carried, states), machine));
-  for (const seed of foreign) {
-    const { lines } = ofSeed(seed, carried, states);
+  const foreign = comparison.seeds
+    .map((seed) => ofSeed(seed, carried, states))
+    .filter((runs) => !canBeCompleted(runs, machine));
+  for (const { seed, lines } of foreign) {
     const machines = [...new Set(lines.map(({ origin }) => origin.machine))].join('; ');
     context.print(
       `Seed ${seed}: ${lines.length} of its runs were made elsewhere (${machines}), and start from other policies ` +
         `than the rest of its runs would (${machine}). They are left out, and all of its runs are made here.`,
     );
   }
-  const kept = carried.filter(({ seed }) => !foreign.includes(seed));
+  const kept = carried.filter((line) => !foreign.some(({ seed }) => seed === line.seed));
   const outside = present.filter((line) => !states.some(({ run }) => inSameRun(line, run)));
   await folder.writeFile(folder.carriedFile, runsFileText([...kept, ...outside]));
   context.print(
@@ -72,6 +74,7 @@ export async function carryRuns(
 }
 
 interface SeedRuns {
+  seed: number;
   /** Carried. */
   lines: PortableRun[];
   /** Runs that the comparison has, finished or not. */
@@ -79,6 +82,7 @@ interface SeedRuns {
 }
 
 const ofSeed = (seed: number, carried: readonly PortableRun[], states: readonly RunState[]): SeedRuns => ({
+  seed,
   lines: carried.filter((line) => line.seed === seed),
   states: states.filter(({ run }) => run.seed === seed),
 });
@@ -90,11 +94,8 @@ const ofSeed = (seed: number, carried: readonly PortableRun[], states: readonly 
  */
 function canBeCompleted({ lines, states }: SeedRuns, machine: string): boolean {
   const own = states.find(({ finished, isCarried }) => finished !== null && !isCarried)?.finished;
-  const start = own ?? lines[0];
-  const startsAlike = lines.every(
-    ({ warm }) => warm.agent === start!.warm.agent && warm.environment === start!.warm.environment,
-  );
-  if (!startsAlike) return false;
+  const starts = new Set([...lines, ...(own ? [own] : [])].map(({ warm }) => hashOf(warm)));
+  if (starts.size > 1) return false;
   const isWhole = lines.length === states.length;
   return isWhole || own !== undefined || lines.every(({ origin }) => origin.machine === machine);
 }
