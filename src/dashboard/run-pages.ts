@@ -82,17 +82,17 @@ export class RunPages {
 
   /** What is compared of a run, after its ancestors if it is a fork. @throws Error if there is no such run */
   async compared(folder: RunFolder): Promise<ComparedRun> {
-    const run = await this.#ownCompared(folder);
+    const run = await this.#withoutAncestors(folder);
     const ancestors: (ComparedRun | undefined)[] = [];
     for (const { run: id } of run.forkedFrom) {
       const ancestor = await this.folder(id);
       // One that cannot be read counts as one that is gone.
-      ancestors.push(ancestor && (await this.#ownCompared(ancestor).catch(() => undefined)));
+      ancestors.push(ancestor && (await this.#withoutAncestors(ancestor).catch(() => undefined)));
     }
     return afterAncestors(run, ancestors);
   }
 
-  async #ownCompared(folder: RunFolder): Promise<ComparedRun> {
+  async #withoutAncestors(folder: RunFolder): Promise<ComparedRun> {
     return this.#compared.get(folder.id, await this.stamp(folder), async () =>
       comparedRun(await loadRun({ home: this.#home, runId: folder.id })),
     );

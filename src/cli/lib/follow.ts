@@ -37,23 +37,23 @@ export async function runInSession<Result>(
   context: CliContext,
   { use, page, resumeCommand, cancelCommand, follow, end }: SessionWork<Result>,
 ): Promise<ExitCode> {
-  let isOfOthers = external !== null;
+  let continuesElsewhere = external !== null;
   const interruption = new Interruption((signal) =>
     context.print(
-      isOfOthers
+      continuesElsewhere
         ? `\n${signal}: no longer followed; what is under way continues on its server.`
         : `\n${signal}: stopping; what is under way is saved. Once more stops at once.`,
     ),
   );
   const session = await openSession(external, context, interruption, use);
-  isOfOthers = session?.ownsStack === false;
+  continuesElsewhere = session?.ownsStack === false;
   const dashboard = session?.ownsStack === true ? await dashboardBeside(session, page, context) : null;
   if (session !== undefined && dashboard !== null) session.dashboard = dashboard.origin;
   try {
     const result = session && (await follow(session, interruption));
     if (session === undefined || result === undefined) {
       context.print(
-        isOfOthers
+        continuesElsewhere
           ? `To follow it again: ${resumeCommand}\nTo end it: ${cancelCommand}`
           : `Stopping. To resume: ${resumeCommand}`,
       );
